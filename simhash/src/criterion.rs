@@ -3,7 +3,6 @@
 //! One document says what a copy is, in the same words for a search, a guard and a cluster. `{}` is the default.
 
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::error::Result;
 use crate::fingerprint::Fingerprinter;
@@ -26,11 +25,6 @@ pub struct TextCriterion {
 /// more, .99 or more (`docs/accuracy.md`).
 const BANDS_OF_RESEMBLANCE: [(f64, usize); 3] =
     [(0.8, DEFAULT_BANDS), (0.7, 2 * DEFAULT_BANDS), (0.6, 4 * DEFAULT_BANDS)];
-
-/// The default number of bands for a least resemblance; None if it is too small to have one.
-fn bands_of(resemblance: f64) -> Option<usize> {
-    BANDS_OF_RESEMBLANCE.into_iter().find(|(least, _)| resemblance >= *least).map(|(_, bands)| bands)
-}
 
 /// The default distance of near fingerprints (Manku, Jain and Das Sarma, WWW 2007).
 const DEFAULT_DISTANCE: i32 = 3;
@@ -86,8 +80,8 @@ impl CriterionDocument {
         Ok(read)
     }
 
-    /// Whether two texts are near-duplicates; None if one of them has no feature. An error if the criterion is for
-    /// fingerprints. Costs as much as the features of both; and their bands, if they resemble each other.
+    /// Whether two texts are near-duplicates; None if one of them has no feature. An error if the document is about
+    /// fingerprints. Costs as much as the features of both, and their bands if they resemble each other.
     pub fn near(&self, fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Result<Option<bool>, InvalidOptions> {
         let TextCriterion { resemblance, bands } = self.for_texts()?;
         let mut fingerprinter = fingerprinter.with_options(&self.options);
@@ -103,26 +97,24 @@ impl CriterionDocument {
 
     /// The criterion for texts that are compared; an error if the document is about fingerprints.
     pub fn for_texts(&self) -> Result<TextCriterion, InvalidOptions> {
-        let wrong = |key: &str, value: &str, allowed| {
-            Err(InvalidOptions::wrong_value(key.to_owned(), value, allowed).in_criterion())
-        };
-        match (self.texts(), self.max_distance) {
-            (Some(texts), None) => Ok(texts),
-            (Some(_), Some(distance)) => wrong(
+        let (key, value, allowed) = match (self.texts(), self.max_distance) {
+            (Some(texts), None) => return Ok(texts),
+            (Some(_), Some(distance)) => (
                 "max_distance",
-                &distance.to_string(),
+                distance.to_string(),
                 "left out where texts are compared; for fingerprints, write simhash_near(simhash(a), simhash(b), 3)",
             ),
-            (None, _) => wrong(
+            (None, _) => (
                 "resemblance",
-                "null",
+                "null".to_owned(),
                 "a number above 0 and up to 1 where texts are compared; for fingerprints, write simhash_near(simhash(a), \
                  simhash(b), 3)",
             ),
-        }
+        };
+        Err(InvalidOptions::wrong_value(key.to_owned(), &value, allowed).in_criterion())
     }
 
-    /// The criterion for texts; None if the document says that the fingerprints decide.
+    /// The criterion for texts; None if `"resemblance": null` says that the fingerprints decide.
     pub fn texts(&self) -> Option<TextCriterion> {
         let resemblance = match self.resemblance {
             LeastResemblance::Default => COPY,
@@ -144,12 +136,17 @@ impl CriterionDocument {
     }
 }
 
-/// A document or its options laid over others: the members of both and, of two with the same key, that of `document`.
-pub fn laid_over(document: &str, others: &str) -> Result<String, InvalidOptions> {
-    let mut all = members(others)?;
+/// The default number of bands for a least resemblance; None if it is too small to have one.
+fn bands_of(resemblance: f64) -> Option<usize> {
+    BANDS_OF_RESEMBLANCE.into_iter().find(|(least, _)| resemblance >= *least).map(|(_, bands)| bands)
+}
+
+/// A document, of a criterion or of options, laid over another one: the members of both and, of two with the same key,
+/// that of `document`.
+pub fn laid_over(document: &str, other: &str) -> Result<String, InvalidOptions> {
+    let mut all = members(other)?;
     all.extend(members(document).map_err(InvalidOptions::in_criterion)?);
-    let member = |(key, value): (String, &RawValue)| format!("{}: {}", Value::from(key), value.get());
-    let all: Vec<_> = all.into_iter().map(member).collect();
+    let all: Vec<_> = all.into_iter().map(|(key, value)| format!("{}: {}", Value::from(key), value.get())).collect();
     Ok(format!("{{{}}}", all.join(", ")))
 }
 

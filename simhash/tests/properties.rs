@@ -178,7 +178,7 @@ fn features(text: &str, options: &Options) -> Vec<String> {
         text = &without_markup;
     }
     normalise(text, options.case_fold, &mut normal, &|| ()).expect("memory suffices");
-    options.ignore.remove(&mut normal, &|| ()).expect("memory suffices");
+    options.ignore.remove(&mut normal, None, &|| ()).expect("memory suffices");
     let mut features = Vec::new();
     each_feature(&normal, false, options, &|| (), |feature: &[u8], hashed| {
         assert_eq!(hashed, Seeded(options.seed).hash(feature));

@@ -93,7 +93,7 @@ pub(super) fn normalise_same(
 ) -> Result<()> {
     normal.clear();
     normalise(text, case_fold, normal, tick)?;
-    Ignored { numbers: false, ..ignored }.remove(normal, tick)?;
+    Ignored { numbers: false, ..ignored }.remove(normal, None, tick)?;
     rewrite(normal, normalise_separators, None, tick)
 }
 

@@ -47,7 +47,7 @@ impl Collected {
     pub fn normalise(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<()> {
         self.normal.clear();
         normalise(text, options.case_fold, &mut self.normal, tick)?;
-        options.ignore.remove(&mut self.normal, tick)
+        options.ignore.remove(&mut self.normal, None, tick)
     }
 
     /// Collects the features of a text, and its pairs if the options compare texts by them. Passes `sink` the hash of
@@ -106,7 +106,7 @@ impl Collected {
     }
 }
 
-/// Bytes of a text that repeats few features if it is in a script without spaces.
+/// The most bytes of a text that repeats few features if it is in a script without spaces.
 const DIVERSE_TEXT_BYTES: usize = 4096;
 
 /// A guess of the number of distinct features in a text, from its length and first characters. A table that is too
@@ -116,9 +116,7 @@ const DIVERSE_TEXT_BYTES: usize = 4096;
 /// kB have a distinct feature for each 6 bytes, and those of 2 kB one for each 3.3.
 pub fn expected_features(normal: &str) -> usize {
     match normal.as_bytes().first_chunk::<128>() {
-        Some(sample) if sample.iter().filter(|byte| byte.is_ascii()).count() > sample.len() / 2 => {
-            8 + normal.len() / 32
-        }
+        Some(sample) if sample.iter().filter(|byte| byte.is_ascii()).count() > 64 => 8 + normal.len() / 32,
         _ if normal.len() <= DIVERSE_TEXT_BYTES => normal.len() / 4,
         _ => normal.len() / 8,
     }

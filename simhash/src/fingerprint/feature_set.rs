@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::memory::{collect_exact, filled, push};
 use crate::ticking::{ITEMS_BETWEEN_TICKS, sort, ticking};
 
-/// Features that are compared between two checks whether the rest can still matter.
+/// Features that are compared between two checks whether the rest can still be enough.
 const FEATURES_BETWEEN_CHECKS: usize = 32;
 
 /// The features and pairs of neighbouring features of a text that has some. 8 bytes each, or 16 if the options weigh
@@ -128,6 +128,7 @@ fn sorted_by_buckets(hashes: &[u64]) -> Result<Option<Vec<u64>>> {
         all[usize::from(*begin)] = *hash;
         *begin += 1;
     }
+    // Insertion sort: a hash moves only within its bucket.
     for sorted in 1..all.len() {
         let hash = all[sorted];
         let mut position = sorted;
@@ -154,15 +155,15 @@ fn weighted_hashes(fingerprinter: &mut Fingerprinter, text: &str) -> Result<(Vec
     Ok((hashes, weights))
 }
 
-/// The least common weight with which two texts of these weights have a resemblance of at least `least`; None if there
-/// is none. The resemblance grows with the common weight, also as it is rounded.
+/// The least common weight with which two texts of these weights have a resemblance of at least `least`; None if they
+/// cannot have it. The resemblance grows with the common weight, even if it is rounded.
 fn least_common(least: f64, of_a: u128, of_b: u128) -> Option<u128> {
     let reaches = |common| share(common, of_a, of_b).is_some_and(|share| share >= least);
     let largest = of_a.min(of_b);
     if !reaches(largest) {
         return None;
     }
-    // But for rounding, this is the result.
+    // The result, except for rounding.
     let expected = (of_a + of_b) as f64 * least / (1.0 + least);
     let mut fewest = ((expected * (1.0 - 1e-12)) as u128).min(largest);
     let mut most = ((expected * (1.0 + 1e-12)) as u128 + 1).min(largest);

@@ -10,6 +10,7 @@ use crate::text::mask::{CASE_BITS, HIGH_BITS};
 use crate::text::shingle::Shingler;
 use crate::text::tokens::{LETTER_BYTES, TokenSink, next_start, tokenize};
 
+/// Receives the features of a text, each time that they occur.
 pub trait FeatureSink {
     fn feature(&mut self, feature: &[u8], hash: u64) -> Result<()>;
     /// A word of 1 to 8 bytes. They are the lowest ones of `bytes`, and none of them is 0.
@@ -35,8 +36,7 @@ impl<F: FnMut(&[u8], u64) -> Result<()>> FeatureSink for F {
     }
 }
 
-/// Passes `emit` each feature of a text in normal form and with its hash: once for each occurrence, in the order in
-/// which the occurrences end.
+/// Passes `emit` each feature of a text in normal form: once for each occurrence, in the order in which these end.
 ///
 /// If `has_capitals` is true, the text is in normal form except for ASCII capitals, which are taken for small letters.
 /// That saves a copy of the text, and reading it right after it was written. It needs [`takes_capitals`].
@@ -101,9 +101,9 @@ struct WordFeatures<'t, E> {
     small: u64,
     /// [`HIGH_BITS`] in such a text, since `small` would change bytes that are not ASCII; otherwise 0.
     high: u64,
-    /// The small letters of one word.
+    /// Memory for the small letters of one word.
     folded: Vec<u8>,
-    /// None before the first spaceless token: most texts have none, and the tokens to be joined take 256 bytes.
+    /// None before the first spaceless token: most texts have none, and a shingler takes 256 bytes.
     spaceless: Option<Shingler<'t>>,
     spaceless_length: usize,
     hash: Seeded,
@@ -206,8 +206,7 @@ impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
 }
 
 /// Passes `emit` a word of more than eight bytes, or one with capitals and other characters than ASCII, with its hash.
-/// The word has capitals that stand for small letters if `small` is [`CASE_BITS`], and perhaps other characters than
-/// ASCII if `high` is [`HIGH_BITS`]; else they are 0. `folded` is for the small letters.
+/// `small` and `high` are as in [`WordFeatures`], and `folded` is memory for the small letters.
 #[inline(never)]
 pub(super) fn long_word<T>(
     word: &[u8],

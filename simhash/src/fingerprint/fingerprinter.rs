@@ -1,4 +1,4 @@
-//! Makes the fingerprint of a text, and the lists of the features that it is made of.
+//! Makes the fingerprint of a text, its size and bands, and what else is made of its features.
 
 use super::agreement::{Agreement, normalise_same};
 use super::bands::Minima;
@@ -76,7 +76,7 @@ impl<'a> Fingerprinter<'a> {
         Self { scratch, options, tick }
     }
 
-    /// A fingerprinter with other options, which uses the memory of this one.
+    /// A fingerprinter with other options and the same scratch memory.
     pub fn with_options<'b>(&'b mut self, options: &'b Options) -> Fingerprinter<'b> {
         Fingerprinter { scratch: self.scratch, options, tick: self.tick }
     }
@@ -85,13 +85,13 @@ impl<'a> Fingerprinter<'a> {
     ///
     /// One pass over the text: about 2 ns for each byte of English.
     pub fn fingerprint(&mut self, text: &str) -> Result<Option<u64>> {
-        self.without_markup(text, |this, text| this.fingerprint_of(text))
+        self.read_text(text, |this, text| this.fingerprint_of(text))
     }
 
     /// The fingerprint of a text, its size and its first bands, in one pass; None if the text has no feature that
     /// weighs anything. `bands` is at most [`MAX_BANDS`](super::bands::MAX_BANDS).
     pub fn summary(&mut self, text: &str, bands: usize) -> Result<Option<Summary>> {
-        self.without_markup(text, |this, text| {
+        self.read_text(text, |this, text| {
             let mask = this.agreement_of(text)?.band_mask();
             this.scratch.minima.reset(bands);
             let (fingerprint, size) = if this.options.is_plain_set() {
@@ -107,7 +107,7 @@ impl<'a> Fingerprinter<'a> {
     /// The sketch of a text with its first bands; None if the text has no feature that weighs anything. Costs 1.3
     /// fingerprints.
     pub fn sketch(&mut self, text: &str, bands: usize) -> Result<Option<Sketch>> {
-        self.without_markup(text, |this, text| {
+        self.read_text(text, |this, text| {
             let mask = this.agreement_of(text)?.band_mask();
             let Scratch { collected, minima, .. } = &mut *this.scratch;
             minima.reset(bands);
@@ -134,7 +134,7 @@ impl<'a> Fingerprinter<'a> {
     /// In addition to the memory of [`Fingerprinter::fingerprint`], needs the features' bytes and 24 bytes for each
     /// feature.
     pub fn features(&mut self, text: &str) -> Result<FeatureList> {
-        self.without_markup(text, |this, text| {
+        self.read_text(text, |this, text| {
             let (options, tick) = (this.options, this.tick);
             let collected = &mut this.scratch.collected;
             collected.normalise(text, options, tick)?;
@@ -156,15 +156,15 @@ impl<'a> Fingerprinter<'a> {
 
     /// The features of a text, and their pairs if these are asked for, as hashes and weights.
     pub fn weighted_features(&mut self, text: &str, with_pairs: bool) -> Result<WeightedFeatures> {
-        self.without_markup(text, |this, text| this.weigh_features(text, with_pairs))
+        self.read_text(text, |this, text| this.weighted_features_of(text, with_pairs))
     }
 
-    /// What of a text must agree with another one. Costs as much as its normal form, if anything must.
+    /// What another text must agree in with this one. Costs as much as the normal form, if there is anything.
     pub(super) fn agreement(&mut self, text: &str) -> Result<Agreement> {
         if self.options.same.is_nothing() {
             return Ok(Agreement::default());
         }
-        self.without_markup(text, |this, text| this.agreement_of(text))
+        self.read_text(text, |this, text| this.agreement_of(text))
     }
 
     /// The agreement of a text without its markup.
@@ -176,7 +176,7 @@ impl<'a> Fingerprinter<'a> {
     /// What two texts must agree in by the option `same`, and whether they do.
     pub(crate) fn agreement_checks(&mut self, texts: [&str; 2]) -> Result<Vec<Check>> {
         let [a, b] = texts.map(|text| {
-            self.without_markup(text, |this, text| {
+            self.read_text(text, |this, text| {
                 let (same, tick) = (&this.options.same, this.tick);
                 same.agreement_and_numbers(this.normalise_same(text)?, tick)
             })
@@ -194,7 +194,7 @@ impl<'a> Fingerprinter<'a> {
     /// The number of distinct features and pairs by which a text is compared, if all weigh the same. Passes `sink` the
     /// hash of each of them once, many at a time, until it returns an error.
     pub(super) fn count_compared(&mut self, text: &str, mut sink: impl FnMut(&[u64]) -> Result<()>) -> Result<usize> {
-        self.without_markup(text, |this, text| {
+        self.read_text(text, |this, text| {
             let collected = &mut this.scratch.collected;
             collected.collect(text, this.options, PairStorage::WithFeatures, this.tick, |_, hashes| sink(hashes))?;
             Ok(collected.features.distinct())
@@ -203,7 +203,7 @@ impl<'a> Fingerprinter<'a> {
 
     /// Passes `make` the text in normal form, without its markup.
     pub(super) fn read_normal<T>(&mut self, text: &str, make: impl FnOnce(&str) -> Result<T>) -> Result<T> {
-        self.without_markup(text, |this, text| {
+        self.read_text(text, |this, text| {
             this.scratch.collected.normalise(text, this.options, this.tick)?;
             make(&this.scratch.collected.normal)
         })
@@ -211,7 +211,7 @@ impl<'a> Fingerprinter<'a> {
 
     /// Passes `make` the text without its markup. Then frees the memory that a long text has taken.
     #[inline]
-    fn without_markup<T>(&mut self, text: &str, make: impl FnOnce(&mut Self, &str) -> Result<T>) -> Result<T> {
+    fn read_text<T>(&mut self, text: &str, make: impl FnOnce(&mut Self, &str) -> Result<T>) -> Result<T> {
         let mut without_markup = String::new();
         let text = match self.options.markup {
             None => text,
@@ -255,7 +255,7 @@ impl<'a> Fingerprinter<'a> {
             }
             return Ok(tally.fingerprint());
         }
-        let features = self.weigh_features(text, false)?;
+        let features = self.weighted_features_of(text, false)?;
         for (hash, weight) in ticking(features.iter(), self.tick) {
             self.scratch.tally.add(hash, weight)?;
         }
@@ -263,7 +263,8 @@ impl<'a> Fingerprinter<'a> {
         Ok(self.scratch.tally.fingerprint())
     }
 
-    /// The fingerprint and the size of a text whose features all weigh the same. Adds these to the minima.
+    /// The fingerprint and the size of a text without its markup whose features all weigh the same. Adds these to the
+    /// minima.
     fn summarise_set(&mut self, text: &str) -> Result<(Option<u64>, i32)> {
         let Scratch { collected, tally, minima, .. } = &mut *self.scratch;
         tally.clear();
@@ -277,21 +278,22 @@ impl<'a> Fingerprinter<'a> {
         Ok((tally.fingerprint(), as_size(collected.features.distinct() + collected.pairs.distinct())))
     }
 
-    /// Adds the features and pairs of a text to the minima by their weights, and passes `add_whole` those that weigh as
-    /// much as a feature that occurs once. Returns the size of the text.
-    fn add_to_minima(&mut self, text: &str, mut add_whole: impl FnMut(u64)) -> Result<i32> {
-        let features = self.weigh_features(text, true)?;
+    /// Adds the features and pairs of a text without its markup to the minima by their weights, and passes `emit` those
+    /// that weigh as much as a feature that occurs once. Returns the size of the text.
+    fn add_to_minima(&mut self, text: &str, mut emit: impl FnMut(u64)) -> Result<i32> {
+        let features = self.weighted_features_of(text, true)?;
         let one = self.options.weigh_count(1) * self.options.one();
         for (hash, weight) in ticking(features.levels(), self.tick) {
             self.scratch.minima.add(hash, weight, one);
             if weight == one {
-                add_whole(hash);
+                emit(hash);
             }
         }
         Ok(as_size(features.total(self.tick).div_ceil(self.options.one().into())))
     }
 
-    fn weigh_features(&mut self, text: &str, with_pairs: bool) -> Result<WeightedFeatures> {
+    /// The weighted features of a text without its markup.
+    fn weighted_features_of(&mut self, text: &str, with_pairs: bool) -> Result<WeightedFeatures> {
         let pair_storage = if with_pairs { PairStorage::WithFeatures } else { PairStorage::LeftOut };
         let collected = &mut self.scratch.collected;
         collected.collect(text, self.options, pair_storage, self.tick, |_, _| Ok(()))?;

@@ -23,7 +23,7 @@ pub const TABLE_SAMPLE: usize = 300;
 pub const MAX_TABLE_WEIGHTS: usize = 300;
 /// Most bytes of the weights of a table, as `jsonb`.
 pub const MAX_TABLE_WEIGHT_BYTES: usize = 16 << 10;
-/// What at least one in `COMMON_ONE_IN` texts of a table has is common.
+/// A feature or pair is common if one in this many texts of a table has it.
 const COMMON_ONE_IN: usize = 10;
 /// Bytes of `jsonb` that a weight takes in addition to its feature, at most.
 const WEIGHT_BYTES: usize = 24;
@@ -39,25 +39,14 @@ pub struct TextSample {
     texts: Vec<(u64, String)>,
 }
 
+/// The frequency and the hash of a feature. In ascending order, the commonest comes first.
+type Ranked = (Reverse<u32>, u64);
+
 /// A feature whose weight, 1 to 4 fifths, was learnt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Learnt {
     pub feature: String,
-    /// Its weight, in units of .2.
     pub fifths: u8,
-}
-
-/// The value of the option `weights` as JSON: the weights of the commonest features, which take up to `bytes` bytes of
-/// `jsonb`.
-pub fn to_json(learnt: &[Learnt], bytes: usize) -> String {
-    let mut weights = serde_json::Map::new();
-    let mut left = bytes;
-    for Learnt { feature, fifths } in learnt {
-        let Some(rest) = left.checked_sub(feature.len() + WEIGHT_BYTES) else { break };
-        left = rest;
-        weights.insert(feature.clone(), (f64::from(*fifths) / f64::from(WEIGHT_LEVELS)).into());
-    }
-    serde_json::Value::Object(weights).to_string()
 }
 
 impl TextSample {
@@ -120,7 +109,7 @@ impl TextSample {
         })?;
         let common = frequencies.iter().filter(|(_, frequency)| fifths(texts, *frequency) < WEIGHT_LEVELS);
         let common = commonest(common, most, tick)?;
-        self.with_names(&common, &options, tick, |frequency| fifths(texts, frequency))
+        self.with_names(&common, &mut fingerprinter, |frequency| fifths(texts, frequency))
     }
 
     /// The weights with which the texts of a table are compared with each other, as JSON: a fifth for each feature that
@@ -138,8 +127,10 @@ impl TextSample {
         let frequencies = self.frequencies(tick, |text| {
             let mut of_text = FeatureTable::default();
             of_text.reset(0, false, tick)?;
-            each_succession(&mut fingerprinter, text, |previous, hash| {
-                previous.map_or(Ok(true), |previous| of_text.insert(join(previous, hash), tick))?;
+            each_with_previous(&mut fingerprinter, text, |previous, hash| {
+                if let Some(previous) = previous {
+                    of_text.insert(join(previous, hash), tick)?;
+                }
                 of_text.insert(hash, tick).map(drop)
             })?;
             Ok(of_text)
@@ -148,18 +139,18 @@ impl TextSample {
         let mut common = FeatureTable::default();
         common.reset(0, false, tick)?;
         for (_, text) in &self.texts {
-            each_succession(&mut fingerprinter, text, |previous, hash| match previous {
-                _ if !options.has_pairs() && is_common(hash) => common.insert(hash, tick).map(drop),
+            each_with_previous(&mut fingerprinter, text, |previous, hash| match previous {
                 Some(previous) if options.has_pairs() && is_common(join(previous, hash)) => {
                     common.insert(previous, tick)?;
                     common.insert(hash, tick).map(drop)
                 }
+                _ if !options.has_pairs() && is_common(hash) => common.insert(hash, tick).map(drop),
                 _ => Ok(()),
             })?;
         }
         let common = common.iter().map(|(hash, _)| (hash, frequencies.count(hash)));
         let common = commonest(common, MAX_TABLE_WEIGHTS, tick)?;
-        Ok(to_json(&self.with_names(&common, &options, tick, |_| 1)?, MAX_TABLE_WEIGHT_BYTES))
+        Ok(to_json(&self.with_names(&common, &mut fingerprinter, |_| 1)?, MAX_TABLE_WEIGHT_BYTES))
     }
 
     /// Whether a feature that `frequency` of the texts have is common; nothing is common to one text.
@@ -185,7 +176,7 @@ impl TextSample {
         Ok(mostly as f64 / self.texts.len().max(1) as f64)
     }
 
-    /// How many texts have what `read` returns of each text.
+    /// For each feature that `read` returns of a text, how many texts have it.
     fn frequencies(&self, tick: &dyn Fn(), mut read: impl FnMut(&str) -> Result<FeatureTable>) -> Result<FeatureTable> {
         let mut frequencies = FeatureTable::default();
         frequencies.reset(0, true, tick)?;
@@ -197,24 +188,21 @@ impl TextSample {
         Ok(frequencies)
     }
 
-    /// The features with these frequencies and hashes, in the same order, with their weights by their frequencies.
+    /// The names of these features, which are read from the texts, in the same order. `fifths` weighs a frequency.
     fn with_names(
         &self,
-        common: &[(Reverse<u32>, u64)],
-        options: &Options,
-        tick: &dyn Fn(),
+        common: &[Ranked],
+        fingerprinter: &mut Fingerprinter,
         fifths: impl Fn(u32) -> u8,
     ) -> Result<Vec<Learnt>> {
-        let unnamed = |(Reverse(frequency), _): &(_, _)| Learnt { feature: String::new(), fifths: fifths(*frequency) };
+        let unnamed = |(Reverse(frequency), _): &Ranked| Learnt { feature: String::new(), fifths: fifths(*frequency) };
         let mut learnt = collect_exact(common.len(), common.iter().map(unnamed))?;
         let indexes = common.iter().enumerate().map(|(index, (_, hash))| (*hash, index));
         let mut by_hash = collect_exact(common.len(), indexes)?;
         by_hash.sort_unstable();
-        let mut scratch = Scratch::default();
-        let mut fingerprinter = Fingerprinter::new(&mut scratch, options, tick);
         for (_, text) in &self.texts {
             let features = fingerprinter.features(text)?;
-            for feature in ticking(features.iter(), tick) {
+            for feature in ticking(features.iter(), fingerprinter.tick) {
                 let Ok(found) = by_hash.binary_search_by_key(&feature.hash, |(hash, _)| *hash) else { continue };
                 let named = &mut learnt[by_hash[found].1].feature;
                 if named.is_empty() {
@@ -227,12 +215,9 @@ impl TextSample {
     }
 }
 
-/// The `most` features with the largest frequencies, these first; among equal ones, those with the smallest hash first.
-fn commonest(
-    features: impl Iterator<Item = (u64, u32)>,
-    most: usize,
-    tick: &dyn Fn(),
-) -> Result<Vec<(Reverse<u32>, u64)>> {
+/// The `most` features with the largest frequencies, from pairs of hash and frequency. The largest frequency is first;
+/// among equal ones, the smallest hash.
+fn commonest(features: impl Iterator<Item = (u64, u32)>, most: usize, tick: &dyn Fn()) -> Result<Vec<Ranked>> {
     let mut common = with_capacity(most + NUMBERS_BETWEEN_TICKS)?;
     for (hash, frequency) in ticking(features, tick) {
         // Not one sort of all features, which could not be cancelled.
@@ -247,20 +232,33 @@ fn commonest(
     Ok(common)
 }
 
-/// Passes `pass` the hash of each feature of a text, and that of the feature before it in its run.
-fn each_succession(
+/// The value of the option `weights` as JSON: the weights of the commonest features, which take up to `bytes` bytes of
+/// `jsonb`.
+pub fn to_json(learnt: &[Learnt], bytes: usize) -> String {
+    let mut weights = serde_json::Map::new();
+    let mut left = bytes;
+    for Learnt { feature, fifths } in learnt {
+        let Some(rest) = left.checked_sub(feature.len() + WEIGHT_BYTES) else { break };
+        left = rest;
+        weights.insert(feature.clone(), (f64::from(*fifths) / f64::from(WEIGHT_LEVELS)).into());
+    }
+    serde_json::Value::Object(weights).to_string()
+}
+
+/// Passes `emit` the hash of each feature of a text, after that of the feature before it in its run.
+fn each_with_previous(
     fingerprinter: &mut Fingerprinter,
     text: &str,
-    pass: impl FnMut(Option<u64>, u64) -> Result<()>,
+    emit: impl FnMut(Option<u64>, u64) -> Result<()>,
 ) -> Result<()> {
-    struct Successions<F> {
+    struct WithPrevious<E> {
         previous: Option<u64>,
-        pass: F,
+        emit: E,
     }
 
-    impl<F: FnMut(Option<u64>, u64) -> Result<()>> FeatureSink for Successions<F> {
+    impl<E: FnMut(Option<u64>, u64) -> Result<()>> FeatureSink for WithPrevious<E> {
         fn feature(&mut self, _: &[u8], hash: u64) -> Result<()> {
-            (self.pass)(self.previous.replace(hash), hash)
+            (self.emit)(self.previous.replace(hash), hash)
         }
 
         fn end_run(&mut self) {
@@ -269,8 +267,8 @@ fn each_succession(
     }
 
     let (options, tick) = (fingerprinter.options, fingerprinter.tick);
-    fingerprinter
-        .read_normal(text, |normal| each_feature(normal, false, options, tick, Successions { previous: None, pass }))
+    let sink = WithPrevious { previous: None, emit };
+    fingerprinter.read_normal(text, |normal| each_feature(normal, false, options, tick, sink))
 }
 
 /// The weight of a feature of `frequency` of `texts` texts, in fifths.

@@ -28,7 +28,8 @@ pub const MAX_CHANGED: usize = 2;
 /// at most half as many words as bytes.
 const WORDS_PER_LONG_RUN: usize = 8;
 const LETTERS_PER_LONG_RUN: usize = 64;
-const LONG_RUNS: (usize, usize) = (1 << 12, 1 << 20);
+const MIN_LONG_RUNS: usize = 1 << 12;
+const MAX_LONG_RUNS: usize = 1 << 20;
 
 /// What stands in two texts. A text has at most 1 GB.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,7 +116,7 @@ pub(super) fn shared_runs(
     clue: &str,
     changed: usize,
 ) -> Result<SharedRuns> {
-    let (texts, mut letters) = ([content, clue], ByHash::default());
+    let mut letters = ByHash::default();
     if fingerprinter.options.tokens == Tokens::Chars {
         each_token(fingerprinter, clue, |letter, _| {
             letters.try_reserve(1)?;
@@ -126,9 +127,9 @@ pub(super) fn shared_runs(
     }
     let number = |letter| letters.get(&letter).map_or(UNKNOWN, |number| *number as u32);
     match letters.len() as u32 + UNKNOWN {
-        ..=UNKNOWN | u16::TAKEN.. => shared_by_tokens(fingerprinter, texts, changed, token),
-        ..u8::TAKEN => shared_by_tokens(fingerprinter, texts, changed, |letter, _| number(letter) as u8),
-        _ => shared_by_tokens(fingerprinter, texts, changed, |letter, _| number(letter) as u16),
+        ..=UNKNOWN | u16::TAKEN.. => shared_by_tokens(fingerprinter, [content, clue], changed, token),
+        ..u8::TAKEN => shared_by_tokens(fingerprinter, [content, clue], changed, |letter, _| number(letter) as u8),
+        _ => shared_by_tokens(fingerprinter, [content, clue], changed, |letter, _| number(letter) as u16),
     }
 }
 
@@ -145,7 +146,7 @@ fn shared_by_tokens<T: Token>(
         Tokens::Words => WORDS_PER_LONG_RUN,
         Tokens::Chars => LETTERS_PER_LONG_RUN,
     };
-    let long_runs = (content.len() / per_run).clamp(LONG_RUNS.0, LONG_RUNS.1);
+    let long_runs = (content.len() / per_run).clamp(MIN_LONG_RUNS, MAX_LONG_RUNS);
     tile(&mut content, &mut clue, long_runs, tick)?;
     let tokens = [content.len(), clue.len()];
     // The matches need memory of their own.
@@ -229,11 +230,11 @@ impl<'a> NormalForm<'a> {
         };
         normalise_with_edits(read, options.case_fold, &mut normal, places.step()?, tick)?;
         drop(without_markup);
-        options.ignore.remove_from(&mut normal, Some(&mut places), tick)?;
+        options.ignore.remove(&mut normal, Some(&mut places), tick)?;
         Ok(Self { text, normal, places, tokens: options.tokens })
     }
 
-    /// Replaces ranges of tokens, which are in order, by their places in the text.
+    /// Replaces ranges of tokens, which are in order, by where they stand in the text.
     pub fn place<'r>(
         &self,
         unit: Unit,
@@ -242,7 +243,7 @@ impl<'a> NormalForm<'a> {
     ) -> Result<()> {
         let (Some(mut next), mut finder) = (ranges.next(), self.places.finder(tick)?) else { return Ok(()) };
         // Where the range starts in the normal form; and an offset of the text, with the units before it.
-        let (mut start, mut counted) = (0, (0, 0));
+        let (mut start, mut offset, mut units) = (0, 0, 0);
         let (mut number, mut is_done) = (0, false);
         let emit = |token: Range<usize>, _| {
             if number == next.start {
@@ -251,8 +252,9 @@ impl<'a> NormalForm<'a> {
             number += 1;
             if number == next.end && !is_done {
                 let source = finder.source(start..token.end);
-                counted = (source.start, counted.1 + unit.count(&self.text[counted.0..source.start]) as u32);
-                *next = counted.1..counted.1 + unit.count(&self.text[source]) as u32;
+                units += unit.count(&self.text[offset..source.start]) as u32;
+                offset = source.start;
+                *next = units..units + unit.count(&self.text[source]) as u32;
                 match ranges.next() {
                     Some(range) => next = range,
                     None => is_done = true,

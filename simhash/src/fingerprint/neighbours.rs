@@ -10,7 +10,7 @@
 //! several tokens is a feature like any other: "a b" has three bytes.
 
 use super::features::FeatureSink;
-use super::hash::Seeded;
+use super::hash::{Seeded, length_of};
 use super::options::Options;
 use super::weight_map::{ByHash, WeightMap};
 use crate::error::Result;
@@ -41,8 +41,9 @@ impl<'a, S: FeatureSink> Neighbours<'a, S> {
         Self { sink, weights: options.weights.as_deref(), factors, previous: None }
     }
 
+    /// Passes on the pair of a feature with the one before it. `hash` is called only with the option `weights`.
     #[inline(always)]
-    fn follow(&mut self, id: u64, hash: impl FnOnce() -> u64) -> Result<()> {
+    fn pair_with_previous(&mut self, id: u64, hash: impl FnOnce() -> u64) -> Result<()> {
         let factor = self.weights.map_or(0, |weights| weights.weight(hash()));
         let Some(previous) = self.previous.replace(Neighbour { id, factor }) else { return Ok(()) };
         let pair = join(previous.id, id);
@@ -61,18 +62,18 @@ impl<S: FeatureSink> FeatureSink for Neighbours<'_, S> {
     #[inline(always)]
     fn feature(&mut self, feature: &[u8], hash: u64) -> Result<()> {
         self.sink.feature(feature, hash)?;
-        // Sinks get a short word in either form.
+        // A short word may come in this form too.
         let id = match feature.len() {
             0..=8 => feature.iter().rev().fold(0, |id, byte| id << 8 | u64::from(*byte)),
             _ => hash,
         };
-        self.follow(id, || hash)
+        self.pair_with_previous(id, || hash)
     }
 
     #[inline(always)]
     fn short_word(&mut self, bytes: u64, hash: Seeded) -> Result<()> {
         self.sink.short_word(bytes, hash)?;
-        self.follow(bytes, || hash.hash_1_to_8(bytes, super::hash::length_of(bytes)))
+        self.pair_with_previous(bytes, || hash.hash_1_to_8(bytes, length_of(bytes)))
     }
 
     #[inline(always)]

@@ -1,5 +1,6 @@
 //! The numbers of a text, for the option `same`.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::hash::hash;
@@ -64,12 +65,12 @@ impl NumberList {
     }
 }
 
-/// Calls `each` with the numbers of a text in normal form, each with one sign for each kind of separator.
-pub(super) fn each_number(normal: &str, tick: &dyn Fn(), each: impl FnMut(&str) -> Result<()>) -> Result<()> {
-    let mut reading =
-        NumberSink { normal, letters: 0..0, number: 0..0, last_end: None, canonical: String::new(), each };
-    tokenize(normal, &mut reading, tick)?;
-    reading.end_number()
+/// Passes `emit` the numbers of a text in normal form, each with one sign for each kind of separator.
+pub(super) fn each_number(normal: &str, tick: &dyn Fn(), emit: impl FnMut(&str) -> Result<()>) -> Result<()> {
+    let canonical = String::new();
+    let mut sink = NumberSink { normal, letters: 0..0, number: 0..0, last_end: None, canonical, emit };
+    tokenize(normal, &mut sink, tick)?;
+    sink.end_number()
 }
 
 struct NumberSink<'a, F> {
@@ -81,11 +82,34 @@ struct NumberSink<'a, F> {
     /// Where the number before it ends.
     last_end: Option<usize>,
     canonical: String,
-    each: F,
+    emit: F,
+}
+
+impl<F: FnMut(&str) -> Result<()>> TokenSink for NumberSink<'_, F> {
+    fn word(&mut self, token: Range<usize>) -> Result<()> {
+        let normal = self.normal.as_bytes();
+        let run_end = |from: usize, is_digit| {
+            from + normal[from..token.end].iter().take_while(|byte| byte.is_ascii_digit() == is_digit).count()
+        };
+        let mut start = run_end(token.start, false);
+        let mut letters = token.start..start;
+        while start < token.end {
+            let end = run_end(start, true);
+            self.digits(letters, start..end)?;
+            start = run_end(end, false);
+            letters = start..start;
+        }
+        Ok(())
+    }
+
+    // A letter of a script written without spaces is no digit.
+    fn spaceless(&mut self, _: Range<usize>) -> Result<()> {
+        Ok(())
+    }
 }
 
 impl<F: FnMut(&str) -> Result<()>> NumberSink<'_, F> {
-    /// Goes on with a run of digits, after the letters of the same word.
+    /// Joins a run of digits, which stands after these letters of its word, to the last number, or begins a new one.
     fn digits(&mut self, letters: Range<usize>, digits: Range<usize>) -> Result<()> {
         let between = &self.normal[self.number.end..digits.start];
         let is_joined = between
@@ -108,17 +132,7 @@ impl<F: FnMut(&str) -> Result<()>> NumberSink<'_, F> {
         let before = &self.normal[..self.letters.start];
         let has_word = |between: &str| between.chars().any(|c| [WORD, SPACELESS].contains(&kind(c.into())));
         let is_apart = self.last_end.replace(number.end).is_some_and(|end| has_word(&before[end..]));
-        let (letters, written) = (&self.normal[self.letters.clone()], &self.normal[number]);
-        let mut latin = String::new();
-        if written.contains([ARABIC_POINT, ARABIC_COMMA]) {
-            latin.try_reserve_exact(written.len())?;
-            latin.extend(written.chars().map(|c| match c {
-                ARABIC_POINT => '.',
-                ARABIC_COMMA => ',',
-                c => c,
-            }));
-        }
-        let written = if latin.is_empty() { written } else { &latin };
+        let (letters, written) = (&self.normal[self.letters.clone()], in_latin(&self.normal[number])?);
         self.canonical.clear();
         self.canonical.try_reserve(letters.len() + 2 * written.len() + 2)?;
         // A dash between a word or a number and this number is a hyphen.
@@ -127,16 +141,31 @@ impl<F: FnMut(&str) -> Result<()>> NumberSink<'_, F> {
             && before.next().is_none_or(|c| kind(c.into()) == SEPARATOR && !DASHES.contains(&c));
         self.canonical.extend(is_negative.then_some('-'));
         self.canonical.push_str(if written.contains(['.', ',']) { "" } else { letters });
-        canonicalise(written, &mut self.canonical);
+        canonicalise(&written, &mut self.canonical);
         if is_apart && self.canonical.bytes().take_while(u8::is_ascii_digit).count() == 3 {
             self.canonical.insert(0, APART);
         }
-        (self.each)(&self.canonical)
+        (self.emit)(&self.canonical)
     }
 }
 
+/// A number with a point and commas in place of those of Arabic and Persian.
+fn in_latin(written: &str) -> Result<Cow<'_, str>> {
+    if !written.contains([ARABIC_POINT, ARABIC_COMMA]) {
+        return Ok(written.into());
+    }
+    let mut latin = String::new();
+    latin.try_reserve_exact(written.len())?;
+    latin.extend(written.chars().map(|c| match c {
+        ARABIC_POINT => '.',
+        ARABIC_COMMA => ',',
+        c => c,
+    }));
+    Ok(latin.into())
+}
+
 /// Appends a number with one sign for each kind of separator: with spaces between groups of three digits, and a point
-/// before decimals.
+/// before decimals. A number of another form, such as a date, has one sign for all dashes and one for all slashes.
 fn canonicalise(written: &str, out: &mut String) {
     let is_joiner = |c: char| JOINERS.contains(&c);
     let (whole, decimals) = match written.char_indices().rev().find(|(_, c)| is_joiner(*c)) {
@@ -150,9 +179,11 @@ fn canonicalise(written: &str, out: &mut String) {
         (_, Some(separator)) if point.is_some_and(|point| point != separator) => (whole, decimals),
         _ if !whole.contains(is_joiner) => (whole, decimals),
         _ => {
-            let in_one_form = |c| if DASHES.contains(&c) { '-' } else { c };
-            let written = written.chars().filter(|c| !c.is_ascii_whitespace());
-            return out.extend(written.map(|c| if c == '\u{2044}' { '/' } else { in_one_form(c) }));
+            return out.extend(written.chars().filter(|c| !c.is_ascii_whitespace()).map(|c| match c {
+                '\u{2044}' => '/',
+                c if DASHES.contains(&c) => '-',
+                c => c,
+            }));
         }
     };
     let digits = whole.bytes().filter(u8::is_ascii_digit);
@@ -168,7 +199,7 @@ fn canonicalise(written: &str, out: &mut String) {
     }
 }
 
-/// What separates the groups of three digits of a number, if nothing else does.
+/// The only separator of a number, if it separates groups of three digits.
 fn group_separator(number: &str) -> Option<char> {
     let separator = number.chars().find(|c| JOINERS.contains(c)).filter(|c| GROUP_SEPARATORS.contains(c))?;
     let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
@@ -177,30 +208,6 @@ fn group_separator(number: &str) -> Option<char> {
     let is_grouped =
         (1..=3).contains(&first.len()) && is_digits(first) && groups.all(|group| group.len() == 3 && is_digits(group));
     is_grouped.then_some(separator)
-}
-
-impl<F: FnMut(&str) -> Result<()>> TokenSink for NumberSink<'_, F> {
-    fn word(&mut self, token: Range<usize>) -> Result<()> {
-        let normal = self.normal.as_bytes();
-        let run_end = |from: usize, is_digit| {
-            let length = normal[from..token.end].iter().take_while(|byte| byte.is_ascii_digit() == is_digit).count();
-            from + length
-        };
-        let mut start = run_end(token.start, false);
-        let mut letters = token.start..start;
-        while start < token.end {
-            let end = run_end(start, true);
-            self.digits(letters, start..end)?;
-            start = run_end(end, false);
-            letters = start..start;
-        }
-        Ok(())
-    }
-
-    // A letter of a script written without spaces is no digit.
-    fn spaceless(&mut self, _: Range<usize>) -> Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -115,8 +115,8 @@ impl Options {
         self.weight == Weight::Set && self.weights.is_none()
     }
 
-    /// The weight of the feature with this hash that occurs `count` times in a text: in units of which
-    /// [`Options::one`] make a weight of 1. It fits 62 bits.
+    /// The weight of the feature with this hash that occurs `count` times in a text. [`Options::one`] is a weight of 1.
+    /// It fits 62 bits.
     #[inline]
     pub(super) fn weigh(&self, hash: u64, count: u32) -> u64 {
         match &self.weights {
@@ -135,12 +135,12 @@ impl Options {
         })
     }
 
-    /// The units in a weight of 1.
+    /// What [`Options::weigh`] returns for a weight of 1.
     pub(super) fn one(&self) -> u64 {
         self.weights.as_ref().map_or(1, |weights| weights.one())
     }
 
-    /// The number of tokens in a feature, of a kind of tokens that has this default.
+    /// The number of tokens in a feature: the option `ngram`, or the default for this kind of tokens.
     pub(super) fn tokens_per_feature(&self, by_default: u8) -> usize {
         self.ngram.unwrap_or(by_default).into()
     }
@@ -155,7 +155,7 @@ impl Options {
         Ok(options)
     }
 
-    /// These options with other weights, which are JSON.
+    /// These options with the value of `weights` replaced by this JSON.
     pub fn with_weights(&self, weights: &str) -> Result<Self, InvalidOptions> {
         let mut options = self.clone();
         options.set("weights".to_owned(), weights)?;
@@ -240,15 +240,15 @@ fn read_ignored(value: &str) -> Result<Option<Ignored>, InvalidOptions> {
     Ok(Some(ignored))
 }
 
-/// The value of the option `same`; else what it must be: also if a word is likely meant for "numbers".
+/// The value of the option `same`, or else what it must be. Words such as "number" are refused, because "numbers" is
+/// probably meant.
 fn read_same(value: &str, options: &Options) -> Result<Result<Same, &'static str>, InvalidOptions> {
     let Some(mut words) = read_strings(value)? else { return Ok(Err(SAME)) };
-    let listed = words.len();
+    let numbers = words.iter().any(|word| word == "numbers");
     words.retain(|word| word != "numbers");
     if words.iter().any(|word| ["number", "numbers", "digits", "ids"].contains(&&*word.to_ascii_lowercase())) {
         return Ok(Err(SAME_NUMBERS));
     }
-    let numbers = words.len() < listed;
     let words = Words::new(&words, options.case_fold, options.ignore)?;
     Ok(words.map(|words| Same { numbers, words }).ok_or(SAME))
 }
@@ -278,10 +278,29 @@ fn read_name<T: DeserializeOwned>(value: &str) -> Result<Option<T>, InvalidOptio
     Ok(T::deserialize(Value::String(name)).ok())
 }
 
-/// A JSON number times 10^`decimals`: what is before its point, whether its first decimal rounds it up, and whether it
-/// has no decimals. It may have more digits, or a larger exponent, than any machine number. None if the value is not a
-/// number, if it is negative, or beyond 64 bits.
-fn scaled_number(json: &str, decimals: i64) -> Option<(u64, bool, bool)> {
+/// A JSON number as a whole number; None if it is negative, a fraction, or beyond 64 bits.
+fn integer(json: &str) -> Option<u64> {
+    scaled_number(json, 0).filter(|number| number.is_whole).map(|number| number.whole)
+}
+
+/// A JSON number in billionths, rounded to the nearest (half up); None unless the number is from 0 to 1.
+fn billionths(json: &str) -> Option<u32> {
+    let ScaledNumber { whole, rounds_up, is_whole } = scaled_number(json, 9)?;
+    let most = u64::from(UNITS);
+    (whole < most || whole == most && is_whole).then(|| whole as u32 + u32::from(rounds_up))
+}
+
+/// A number times a power of ten: what is before its point, whether its first decimal rounds it up, and whether it has
+/// no decimals but zeros.
+struct ScaledNumber {
+    whole: u64,
+    rounds_up: bool,
+    is_whole: bool,
+}
+
+/// A JSON number times 10^`decimals`. It may have more digits, or a larger exponent, than any machine number. None if
+/// the value is not a number, if it is negative, or beyond 64 bits.
+fn scaled_number(json: &str, decimals: i64) -> Option<ScaledNumber> {
     let number = json.strip_prefix('-').unwrap_or(json);
     if !number.starts_with(|first: char| first.is_ascii_digit()) {
         return None;
@@ -290,34 +309,22 @@ fn scaled_number(json: &str, decimals: i64) -> Option<(u64, bool, bool)> {
     let exponent: i64 = exponent.parse().unwrap_or(if exponent.starts_with('-') { i64::MIN } else { i64::MAX });
     let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let point = (before.len() as i64).saturating_add(exponent).saturating_add(decimals);
-    let (mut value, mut rounds_up, mut is_exact) = (0u64, false, true);
+    let (mut whole, mut rounds_up, mut is_whole) = (0u64, false, true);
     for (position, digit) in (0..).zip(before.bytes().chain(after.bytes())) {
         let digit = u64::from(digit - b'0');
         if position < point {
-            value = value.checked_mul(10)?.checked_add(digit)?;
+            whole = whole.checked_mul(10)?.checked_add(digit)?;
         } else {
             rounds_up |= position == point && digit >= 5;
-            is_exact &= digit == 0;
+            is_whole &= digit == 0;
         }
     }
     let zeros = point.saturating_sub((before.len() + after.len()) as i64);
-    if value != 0 && zeros > 0 {
-        value = value.checked_mul(10u64.checked_pow(u32::try_from(zeros).ok()?)?)?;
+    if whole != 0 && zeros > 0 {
+        whole = whole.checked_mul(10u64.checked_pow(u32::try_from(zeros).ok()?)?)?;
     }
-    let is_zero = value == 0 && is_exact;
-    (is_zero || !json.starts_with('-')).then_some((value, rounds_up, is_exact))
-}
-
-/// A JSON number as a whole number; None if it is negative, a fraction, or beyond 64 bits.
-fn integer(json: &str) -> Option<u64> {
-    scaled_number(json, 0).filter(|(.., is_exact)| *is_exact).map(|(value, ..)| value)
-}
-
-/// A JSON number in billionths, rounded to the nearest (half up); None unless the number is from 0 to 1.
-fn billionths(json: &str) -> Option<u32> {
-    let (value, rounds_up, is_exact) = scaled_number(json, 9)?;
-    let most = u64::from(UNITS);
-    (value < most || value == most && is_exact).then(|| value as u32 + u32::from(rounds_up))
+    let is_zero = whole == 0 && is_whole;
+    (is_zero || !json.starts_with('-')).then_some(ScaledNumber { whole, rounds_up, is_whole })
 }
 
 /// Why the document of options, or of a criterion, is refused.

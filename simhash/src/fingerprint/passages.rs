@@ -44,8 +44,8 @@ const LETTERS: usize = 13;
 const WINDOW: usize = 9;
 /// In each row of `GAP` runs, one is a passage.
 const GAP: usize = 5;
-/// Words, or letters of a script without spaces, in a row by which a clue finds all texts that have them.
-pub const CERTAIN: (usize, usize) = (LONG + GAP - 1, SPACELESS + GAP - 1);
+/// A clue with so many words, or letters of a script without spaces, in a row finds all texts that have them.
+pub const CERTAIN: Length = Length { words: LONG + GAP - 1, letters: SPACELESS + GAP - 1 };
 /// If a text must have at least this many words of a clue, fewer runs of the clue are looked up. An index takes time
 /// that grows with the square of what is looked up.
 pub const MANY_WORDS: usize = 500;
@@ -85,60 +85,6 @@ pub struct Length {
     pub letters: usize,
 }
 
-/// Which of the texts with a clue are found by its runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
-    /// None that is longer, or few: the clue is shorter than a long run.
-    Few,
-    /// Most: the clue has fewer runs than there can be between passages.
-    Most,
-    /// All.
-    All,
-}
-
-/// The runs of a clue of which a text must have at least this share; if that is [`MANY_WORDS`], only those with the
-/// smallest hashes. Clues of at least [`CERTAIN`] words or letters are found everywhere.
-pub fn clue(fingerprinter: &mut Fingerprinter, text: &str, share: f64) -> Result<Clue> {
-    let (mut runs, mut starts) = (Vec::new(), 0);
-    let (length, is_run) = each_run(fingerprinter, text, |run, hash| {
-        starts += usize::from(run.start == starts);
-        push(&mut runs, hash)
-    })?;
-    let tokens = length.words + length.letters;
-    let found = match starts {
-        _ if is_run || tokens < LONG => Found::Few,
-        // A text may have more runs than the clue: those that start with one of its last letters.
-        _ if starts < GAP => Found::Most,
-        _ => Found::All,
-    };
-    let runs = match share * tokens as f64 >= MANY_WORDS as f64 {
-        true => selected_runs(fingerprinter, text, usize::MAX)?,
-        false => ascending(runs, fingerprinter.tick),
-    };
-    Ok(Clue { runs, length, found })
-}
-
-/// Whether a text has a passage in common with a clue's runs, and at least this share of its words.
-pub fn contains(
-    fingerprinter: &mut Fingerprinter,
-    content: &str,
-    clue: &str,
-    share: f64,
-) -> Result<Result<bool, ShortClue>> {
-    let asked = self::clue(fingerprinter, clue, share)?;
-    if let Some(short) = asked.too_short() {
-        return Ok(Err(short));
-    }
-    let passages = passages(fingerprinter, content)?;
-    let is_candidate = passages.iter().any(|passage| has(&asked.runs, *passage));
-    Ok(Ok(is_candidate && coverage(fingerprinter, content, clue)?.is_some_and(|found| found >= share)))
-}
-
-/// Whether hashes in the order of [`passages`] have this one.
-fn has(ascending: &[u64], hash: u64) -> bool {
-    ascending.binary_search_by_key(&hash.cast_signed(), |other| other.cast_signed()).is_ok()
-}
-
 impl fmt::Display for Length {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut joint = "";
@@ -149,6 +95,27 @@ impl fmt::Display for Length {
             }
         }
         Ok(())
+    }
+}
+
+/// Which of the texts with a clue are found by its runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Few or none of the longer texts: the clue is shorter than a long run.
+    Few,
+    /// The clue has fewer runs than there can be between passages.
+    Most,
+    All,
+}
+
+impl Clue {
+    pub fn is_empty(&self) -> bool {
+        self.length.words + self.length.letters == 0
+    }
+
+    /// An error for a clue that is too short. A clue without a word is no error: it is in no text.
+    pub fn too_short(&self) -> Option<ShortClue> {
+        (self.found == Found::Few && !self.is_empty()).then_some(ShortClue(self.length))
     }
 }
 
@@ -168,15 +135,44 @@ impl ShortClue {
     }
 }
 
-impl Clue {
-    pub fn is_empty(&self) -> bool {
-        self.length.words + self.length.letters == 0
-    }
+/// The runs of a clue of which a text must have at least this share; if that is [`MANY_WORDS`], only those with the
+/// smallest hashes. Clues of at least [`CERTAIN`] words or letters are found everywhere.
+pub fn clue(fingerprinter: &mut Fingerprinter, text: &str, share: f64) -> Result<Clue> {
+    // Runs after a gap do not count: a text that goes on after the clue may have a longer run in the gap.
+    let (mut runs, mut runs_in_a_row) = (Vec::new(), 0);
+    let (length, is_shorter_than_run) = each_run(fingerprinter, text, |run, hash| {
+        runs_in_a_row += usize::from(run.start == runs_in_a_row);
+        push(&mut runs, hash)
+    })?;
+    let tokens = length.words + length.letters;
+    let found = match runs_in_a_row {
+        _ if is_shorter_than_run || tokens < LONG => Found::Few,
+        ..GAP => Found::Most,
+        _ => Found::All,
+    };
+    let runs = if share * tokens as f64 >= MANY_WORDS as f64 {
+        selected_runs(fingerprinter, text, usize::MAX)?
+    } else {
+        ascending(runs, fingerprinter.tick)
+    };
+    Ok(Clue { runs, length, found })
+}
 
-    /// An error for a clue that is too short. A clue without a word is no error: it is in no text.
-    pub fn too_short(&self) -> Option<ShortClue> {
-        (self.found == Found::Few && !self.is_empty()).then_some(ShortClue(self.length))
+/// Whether a text has a passage in common with a clue's runs, and at least this share of its words.
+pub fn contains(
+    fingerprinter: &mut Fingerprinter,
+    content: &str,
+    clue: &str,
+    share: f64,
+) -> Result<Result<bool, ShortClue>> {
+    let asked = self::clue(fingerprinter, clue, share)?;
+    if let Some(short) = asked.too_short() {
+        return Ok(Err(short));
     }
+    let passages = passages(fingerprinter, content)?;
+    let signed = |hash: &u64| hash.cast_signed();
+    let is_candidate = passages.iter().any(|passage| asked.runs.binary_search_by_key(&signed(passage), signed).is_ok());
+    Ok(Ok(is_candidate && coverage(fingerprinter, content, clue)?.is_some_and(|found| found >= share)))
 }
 
 /// Sorts hashes as signed numbers, and drops repetitions.
@@ -187,7 +183,7 @@ fn ascending(mut hashes: Vec<u64>, tick: &dyn Fn()) -> Vec<u64> {
 }
 
 /// Passes `emit` the runs of a text in the order in which they start: the numbers of their tokens, and their hashes.
-/// Returns how long the text is, and whether all of it is the only run, because it has fewer tokens than a run.
+/// Returns the length of the text, and whether it is shorter than a run. Then all of it is the only run.
 fn each_run(
     fingerprinter: &mut Fingerprinter,
     text: &str,
@@ -228,10 +224,10 @@ impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<E> {
         self.last[self.tokens % RECENT] = Token { hash: hash(token), letters, is_spaceless };
         self.tokens += 1;
         self.letters += usize::from(is_spaceless);
-        // A shorter run that starts later would be complete earlier: each waits until the longest would be.
+        // Each run waits for the tokens of the longest, so that no shorter one that starts later overtakes it.
         match self.tokens.checked_sub(SPACELESS) {
             None => Ok(()),
-            Some(start) => self.run(start, self.length(start)),
+            Some(start) => self.emit_run(start, self.run_length(start)),
         }
     }
 
@@ -241,7 +237,7 @@ impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<E> {
     }
 
     #[inline]
-    fn length(&self, start: usize) -> usize {
+    fn run_length(&self, start: usize) -> usize {
         let letters: usize = (start..start + SHORT).map(|number| self.token(number).letters).sum();
         // Without a branch, since nothing predicts which runs are short.
         if self.token(start).is_spaceless { SPACELESS } else { LONG - usize::from(letters >= LETTERS) }
@@ -249,9 +245,9 @@ impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<E> {
 
     /// The hash of a run is the hash of the hashes of its tokens, as little-endian bytes.
     #[inline]
-    fn run(&mut self, start: usize, length: usize) -> Result<()> {
+    fn emit_run(&mut self, start: usize, length: usize) -> Result<()> {
         let mut hashes = [0; 8 * SPACELESS];
-        // As many for each length, for the same reason.
+        // As many tokens for each length, for the same reason.
         for (bytes, number) in hashes.chunks_exact_mut(8).zip(start..) {
             bytes.copy_from_slice(&self.token(number).hash.to_le_bytes());
         }
@@ -260,18 +256,18 @@ impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<E> {
 
     fn end(mut self) -> Result<(Length, bool)> {
         let count = self.tokens;
-        let mut is_run = count > 0 && count < SPACELESS;
+        let mut is_shorter_than_run = count > 0 && count < SPACELESS;
         for start in (count + 1).saturating_sub(SPACELESS)..count {
-            let length = self.length(start);
+            let length = self.run_length(start);
             if start + length <= count {
-                self.run(start, length)?;
-                is_run = false;
+                self.emit_run(start, length)?;
+                is_shorter_than_run = false;
             }
         }
-        if is_run {
-            self.run(0, count)?;
+        if is_shorter_than_run {
+            self.emit_run(0, count)?;
         }
-        Ok((Length { words: count - self.letters, letters: self.letters }, is_run))
+        Ok((Length { words: count - self.letters, letters: self.letters }, is_shorter_than_run))
     }
 }
 
@@ -298,18 +294,18 @@ impl Window {
     fn push(&mut self, hash: u64, is_long: bool) -> Result<()> {
         self.runs += 1;
         self.last[self.runs % RECENT] = hash;
-        if self.runs < WINDOW { Ok(()) } else { self.window(self.runs - WINDOW + 1, self.runs - usize::from(is_long)) }
+        if self.runs < WINDOW { Ok(()) } else { self.slide(self.runs - WINDOW + 1, self.runs - usize::from(is_long)) }
     }
 
-    /// Selects the run with the smallest hash of those from the first to the last number.
+    /// Moves the window to the runs from `first` to `last`, and selects the one with the smallest hash.
     #[inline]
-    fn window(&mut self, first: usize, last: usize) -> Result<()> {
-        let is_over = self.smallest < first;
-        if is_over {
+    fn slide(&mut self, first: usize, last: usize) -> Result<()> {
+        let has_left = self.smallest < first;
+        if has_left {
             self.smallest = first;
         }
-        // One or two have come since the last window.
-        for number in if is_over { first + 1 } else { last - 1 }..=last {
+        // One or two runs have come since the last window.
+        for number in if has_left { first + 1 } else { last - 1 }..=last {
             let is_smaller = self.last[number % RECENT] <= self.last[self.smallest % RECENT];
             self.smallest = if is_smaller { number } else { self.smallest };
         }
@@ -337,7 +333,7 @@ impl Window {
     fn end(mut self) -> Result<Vec<u64>> {
         if self.runs > 0 {
             // The window of the last run, of which the ninth is missing.
-            self.window((self.runs + 2).saturating_sub(WINDOW).max(1), self.runs)?;
+            self.slide((self.runs + 2).saturating_sub(WINDOW).max(1), self.runs)?;
             self.bridge(self.runs + 1)?;
         }
         Ok(self.selected)

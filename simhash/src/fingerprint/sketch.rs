@@ -24,7 +24,7 @@ pub struct Sketch {
     pub difference: DifferenceSketch,
 }
 
-/// The part of a sketch that shows how much two texts differ at least.
+/// The part of a sketch that bounds how much two texts differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DifferenceSketch {
     parities: [u32; WORDS],
@@ -33,12 +33,12 @@ pub struct DifferenceSketch {
 }
 
 impl DifferenceSketch {
-    /// Whether this is of no text: the size of a text is at least 1.
+    /// Whether this is the sketch of no text: the size of a text is at least 1.
     pub fn is_none(&self) -> bool {
         self.size == 0
     }
 
-    /// Adds a feature to the parities.
+    /// Flips the parity of a feature.
     #[inline]
     pub(super) fn flip(&mut self, hash: u64) {
         let bit = (hash >> SHIFT) as usize;
@@ -49,7 +49,7 @@ impl DifferenceSketch {
 /// How sketches are compared, by the options with which they were made.
 #[derive(Clone, Copy, Debug)]
 pub struct Comparison {
-    /// What a feature weighs at least that leads to a parity, in units of the size.
+    /// The least weight of a feature that flips a parity, in units of the size.
     weight: u32,
     /// By how much the difference of two sizes may exceed that of the weights.
     rounding: i64,

@@ -5,9 +5,9 @@ use crate::error::Result;
 use crate::memory::filled;
 use crate::ticking::ticking;
 
-/// Bits of a set for each beginning in it: so few other beginnings seem to be in the set.
+/// Bits of a set for each beginning of the clue: so many that few other beginnings have a number in the set by chance.
 const SET_BITS: usize = 12;
-/// The most tokens of a beginning of the least weight.
+/// The most tokens that a beginning needs for the weight of a run: five letters.
 const MOST_TOKENS: usize = 5;
 
 /// A set of numbers.
@@ -30,7 +30,8 @@ impl Bits {
         self.0[number / 64] >> (number % 64) & 1 != 0
     }
 
-    fn of_hash(&self, hash: u32) -> usize {
+    /// The number that stands for a hash in this set.
+    fn number_of(&self, hash: u32) -> usize {
         scaled(hash, 64 * self.0.len())
     }
 }
@@ -66,7 +67,7 @@ impl Starts {
     }
 }
 
-/// Where runs of at least `length` tokens may start in two texts, among the starts of shorter runs.
+/// Where runs of at least `length` tokens may start in a content and a clue, among the starts of shorter runs.
 pub fn shared_starts<T: Token>(
     texts: [&[T]; 2],
     length: usize,
@@ -78,15 +79,15 @@ pub fn shared_starts<T: Token>(
         let starts = ticking(0..texts[text].len(), tick).filter(is_within);
         starts.filter_map(move |start| Some((start, beginning(&texts[text][start..], length)?.0)))
     };
-    let [content, clue] = texts.map(<[T]>::len);
-    let (mut content, mut clue) = (Starts::new(content, length, tick)?, Starts::new(clue, length, tick)?);
+    let [content, clue] = texts.map(|text| Starts::new(text.len(), length, tick));
+    let (mut content, mut clue) = (content?, clue?);
     let bits = SET_BITS * texts[1].len();
     let (mut of_clue, mut of_both) = (Bits::new(bits, tick)?, Bits::new(bits, tick)?);
-    beginnings(1).for_each(|(_, hash)| of_clue.set(of_clue.of_hash(hash)));
-    for (start, hash) in beginnings(0).filter(|(_, hash)| of_clue.has(of_clue.of_hash(*hash))) {
+    beginnings(1).for_each(|(_, hash)| of_clue.set(of_clue.number_of(hash)));
+    for (start, hash) in beginnings(0).filter(|(_, hash)| of_clue.has(of_clue.number_of(*hash))) {
         content.set(start);
-        of_both.set(of_both.of_hash(hash));
+        of_both.set(of_both.number_of(hash));
     }
-    beginnings(1).filter(|(_, hash)| of_both.has(of_both.of_hash(*hash))).for_each(|(start, _)| clue.set(start));
+    beginnings(1).filter(|(_, hash)| of_both.has(of_both.number_of(*hash))).for_each(|(start, _)| clue.set(start));
     Ok([content, clue])
 }

@@ -6,9 +6,9 @@
 //! bit set. Charikar's sum of +weight and -weight is twice the counter minus the total of all weights, so the bit is 1
 //! where the counter exceeds half of the total.
 //!
-//! Votes are added in batches of 16, so that most additions go to the lowest planes only. An adder takes
-//! three words of votes that count the same, and returns their sum's lowest bit, and a carry that counts twice as much.
-//! For example, for one counter it turns the votes 1, 1 and 0 into 0 and a carry of 1, which is one vote for plane 1.
+//! Votes are added in batches of 16, so that most additions go to the lowest planes only. An adder takes three words of
+//! votes that count the same, and returns their sum's lowest bit, and a carry that counts twice as much. For example,
+//! for one counter it turns the votes 1, 1 and 0 into 0 and a carry of 1, which is one vote for plane 1.
 //! So eight adders reduce a batch of 16 and plane 0 to plane 0 and eight carries, four reduce these, and so on: fifteen
 //! adders for sixteen features, where adding each by itself would ripple through all planes.
 //!
@@ -65,6 +65,7 @@ impl Tally {
         }
     }
 
+    /// Adds features of weight 1.
     pub fn vote_all(&mut self, hashes: &[u64]) {
         let (batches, rest) = hashes.as_chunks();
         batches.iter().for_each(|batch| self.add_batch(batch, VOTE_BATCH));
@@ -138,8 +139,7 @@ impl Tally {
 
     fn grow_total(&mut self, weight: u128) -> Result<()> {
         let total = self.total().checked_add(weight).filter(|total| total >> TOTAL_BITS == 0);
-        let total = total.ok_or(Error::WeightOverflow)?;
-        self.set_total(total);
+        self.set_total(total.ok_or(Error::WeightOverflow)?);
         Ok(())
     }
 
@@ -151,7 +151,7 @@ impl Tally {
     /// thirds of the instructions of adding them to `planes`.
     fn fingerprint_of_pending(&mut self) -> u64 {
         self.pending[self.pending_len..].fill(0);
-        let (planes, _) = count([0; VOTE_BATCH_PLANES], self.pending);
+        let (planes, _) = add_votes([0; VOTE_BATCH_PLANES], self.pending);
         let half = self.pending_len as u64 / 2;
         // Subtracts the counters from half of the votes: what is borrowed from the next plane says which exceed it.
         (0..VOTE_BATCH_PLANES).fold(0, |borrow, i| {
@@ -172,7 +172,7 @@ impl Tally {
         self.set_total(self.total() + len as u128);
         if let Some(planes) = self.planes.first_chunk_mut() {
             let carry;
-            (*planes, carry) = count(*planes, *votes);
+            (*planes, carry) = add_votes(*planes, *votes);
             self.ripple(carry);
         }
     }
@@ -190,7 +190,7 @@ impl Tally {
 /// Adds `VOTE_BATCH` votes to the lowest planes, with 15 adders. Returns these planes and what is carried to the next
 /// one.
 #[inline(always)]
-fn count(mut planes: [u64; VOTE_BATCH_PLANES], mut votes: [u64; VOTE_BATCH]) -> ([u64; VOTE_BATCH_PLANES], u64) {
+fn add_votes(mut planes: [u64; VOTE_BATCH_PLANES], mut votes: [u64; VOTE_BATCH]) -> ([u64; VOTE_BATCH_PLANES], u64) {
     let mut len = VOTE_BATCH;
     for plane in &mut planes {
         for i in 0..len / 2 {

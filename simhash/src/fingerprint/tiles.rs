@@ -1,19 +1,19 @@
 //! Greedy string tiling (Wise 1993): the runs of tokens that two texts share, the longest first, no token in two runs.
 //!
 //! The places of the clue where a run can start are in chains, by a hash of the run's first tokens. Runs of at least
-//! [`LONG`] tokens come first: for each token of the content, the length of the longest run that starts with it is
-//! found. A token whose run is only the rest of the run of the token before it is left out. Then the longest of all is
-//! taken again and again. If a part of it has been taken meanwhile, the runs of its tokens are looked for again. If
-//! there is no memory for all of these runs, the longest are taken first, and then the others are looked for again.
+//! [`LONG`] tokens come first. For each token of the content, the longest run that starts with it is found, unless it
+//! is only the rest of the run of the token before it. Then the longest of all is taken, again and again. If a part of
+//! it has been taken meanwhile, the runs of its tokens are searched again. If there is no memory for all of these runs,
+//! the longest are taken first, and then the others are searched again.
 //!
-//! Then no run has more than a few tokens. For each length, from the largest on, the chains are made anew. The first
-//! place in a chain that has these tokens is the run, so it is taken in one pass over the content, however often texts
+//! All other runs are short. For each length, from the largest on, the chains are made anew. The first place in a chain
+//! that has the same tokens is the run, so one pass over the content takes all runs of this length, however often texts
 //! repeat the same words.
 //!
-//! If all of the clue stands in the content, that is the only run. Otherwise, that takes linear time unless the texts
-//! repeat the same [`LONG`] tokens hundreds of times. Only [`MAX_PLACES`] of their places are looked at for each token,
-//! and after a work of [`MAX_WORK`] for each token, whatever run is found is taken at once, so that none of its tokens
-//! is looked at again. All runs that are found are right, but among such repetitions the longest may not be the first.
+//! If all of the clue stands in the content, that is the only run. Otherwise, tiling takes linear time unless the texts
+//! repeat the same [`LONG`] tokens hundreds of times. Only [`MAX_PLACES`] of their places are looked at for each token.
+//! After a work of [`MAX_WORK`] for each token, whatever run is found is taken at once, so that none of its tokens is
+//! looked at again. All runs that are found are right, but among such repetitions the longest may not be the first.
 
 use std::collections::BinaryHeap;
 use std::iter;
@@ -41,7 +41,7 @@ const LONG: usize = 16;
 /// For each of these lengths, the places are listed where runs that are at least as long may start. Most runs of the
 /// least weight stand in both texts, and in texts of few words, most runs of seven do.
 const LENGTHS: [usize; 3] = [0, 7, 9];
-/// Places of the clue that are looked at for one token: few after a work of `MAX_WORK` for each token of both texts.
+/// Places of the clue that are looked at for one token. After a work of `MAX_WORK` for each token of both texts, few.
 const MAX_PLACES: usize = 64;
 const FEW_PLACES: usize = 8;
 const MAX_WORK: usize = 128;
@@ -81,7 +81,7 @@ pub fn tile<T: Token>(content: &mut [T], clue: &mut [T], long_runs: usize, tick:
     Ok(())
 }
 
-/// Marks the tokens of a run, which starts at this place of the clue.
+/// Overwrites the tokens of a run, which starts at this place of the clue: those of the content with the place.
 fn mark<T: Token>(content: &mut [T], clue: &mut [T], mut place: usize) {
     let base = (T::REST - T::TAKEN) as usize;
     for (index, (own, other)) in content.iter_mut().zip(clue).enumerate() {
@@ -156,6 +156,16 @@ struct Tiling<'a, T> {
     tick: &'a dyn Fn(),
 }
 
+/// A run that starts at a known token of the content.
+#[derive(Clone, Copy)]
+struct Run {
+    length: usize,
+    /// Its first token in the clue.
+    place: usize,
+}
+
+const NO_RUN: Run = Run { length: 0, place: 0 };
+
 /// Runs of at least [`LONG`] tokens.
 struct LongRuns<'s> {
     /// Where they may start in the content.
@@ -170,7 +180,7 @@ struct LongRuns<'s> {
 }
 
 impl LongRuns<'_> {
-    /// Adds a key. If there are too many, leaves out the smaller half: they are searched again when the rest is taken.
+    /// Adds a key. If there are too many, leaves out the smaller half: they are found again after the rest is taken.
     fn push(&mut self, key: u64) -> Result<()> {
         let known = self.longest.len();
         if known == self.most {
@@ -205,7 +215,7 @@ impl<'a, T: Token> Tiling<'a, T> {
         }
     }
 
-    /// Makes the chains of runs of this length. Whether there is one.
+    /// Makes the chains of the runs of at least this length. Returns whether there is one.
     fn make_chains(&mut self, length: usize, [_, starts]: &[Starts; 2]) -> bool {
         (self.length, self.work, self.next_tick) = (length, 0, 0);
         let mut is_found = false;
@@ -224,16 +234,16 @@ impl<'a, T: Token> Tiling<'a, T> {
         is_found
     }
 
-    /// Where the link to the first place of a chain is.
+    /// The index of the link to the first place of a chain.
     #[inline]
     fn chain(&self, hash: u32) -> usize {
         self.clue.len() + scaled(hash, self.chains)
     }
 
-    /// The first place of the clue where the tokens that start here stand, and how many; or the longest run of these,
-    /// if it is longer than the one that is known. Places of runs that have been taken leave their chain.
-    fn longest_run(&mut self, start: usize, known: (usize, usize)) -> (usize, usize) {
-        let Some((hash, shortest)) = beginning(&self.content[start..], self.length) else { return (0, 0) };
+    /// The longest run that starts here, or `known` if none is longer. Of short runs, the first one. Places of runs
+    /// that have been taken leave their chain.
+    fn longest_run(&mut self, start: usize, known: Run) -> Run {
+        let Some((hash, shortest)) = beginning(&self.content[start..], self.length) else { return NO_RUN };
         let mut before = self.chain(hash);
         let (mut found, mut place) = (known, self.links.get(before));
         let is_long = self.length >= LONG;
@@ -249,12 +259,12 @@ impl<'a, T: Token> Tiling<'a, T> {
                 place = next;
                 continue;
             }
-            let least = found.0.max(shortest - 1);
+            let least = found.length.max(shortest - 1);
             if least < content.len() && least < clue.len() && content[least] == clue[least] {
                 let length = content.iter().zip(clue).take_while(|(own, other)| own == other).count();
                 self.work += length;
                 if length > least {
-                    found = (length, place as usize);
+                    found = Run { length, place: place as usize };
                     if !is_long {
                         return found;
                     }
@@ -263,10 +273,10 @@ impl<'a, T: Token> Tiling<'a, T> {
             places -= 1;
             (before, place) = (place as usize, next);
         }
-        if found.0 < shortest { (0, 0) } else { found }
+        if found.length < shortest { NO_RUN } else { found }
     }
 
-    /// Whether whatever is found is taken.
+    /// Whether so much work is done that whatever is found is taken.
     fn is_late(&self) -> bool {
         self.work >= self.most_work
     }
@@ -276,11 +286,12 @@ impl<'a, T: Token> Tiling<'a, T> {
         let mut start = 0;
         while start < self.content.len() {
             self.tick();
-            let (length, place) = if starts.has(start, self.length) { self.longest_run(start, (0, 0)) } else { (0, 0) };
-            start = if length > 0 { self.take(start, place, length) } else { start + 1 };
+            let run = if starts.has(start, self.length) { self.longest_run(start, NO_RUN) } else { NO_RUN };
+            start = if run.length > 0 { self.take(start, run) } else { start + 1 };
         }
     }
 
+    /// Takes the runs of at least [`LONG`] tokens. There is memory for `most` of them at a time.
     fn take_long(&mut self, starts: &Starts, most: usize) -> Result<()> {
         let is_first = Bits::new(self.content.len(), self.tick)?;
         let mut long = LongRuns { starts, longest: BinaryHeap::new(), most, left_out: 0, is_first };
@@ -289,9 +300,9 @@ impl<'a, T: Token> Tiling<'a, T> {
             while let Some(key) = long.longest.pop() {
                 self.tick();
                 let (length, start) = ((key >> 32) as usize, !(key as u32) as usize);
-                let (found, place) = self.longest_run(start, (0, 0));
-                if found >= length {
-                    self.take(start, place, found);
+                let run = self.longest_run(start, NO_RUN);
+                if run.length >= length {
+                    self.take(start, run);
                 } else {
                     self.search(&mut long, start..start + length)?;
                 }
@@ -305,29 +316,28 @@ impl<'a, T: Token> Tiling<'a, T> {
 
     /// Looks for the longest runs that start with these tokens, up to one whose run is known.
     fn search(&mut self, long: &mut LongRuns<'_>, tokens: Range<usize>) -> Result<()> {
-        let (mut start, mut last) = (tokens.start, (0, 0));
+        let (mut start, mut last) = (tokens.start, NO_RUN);
         while start < tokens.end && (start == tokens.start || !long.is_first.has(start)) {
             self.tick();
-            let rest = if last.0 > 0 { (last.0 - 1, last.1 + 1) } else { last };
-            last = if long.starts.has(start, LONG) { self.longest_run(start, rest) } else { (0, 0) };
-            let (length, place) = last;
-            if length > 0 && self.is_late() {
-                start = self.take(start, place, length);
-                last = (0, 0);
+            let rest = if last.length > 0 { Run { length: last.length - 1, place: last.place + 1 } } else { last };
+            last = if long.starts.has(start, LONG) { self.longest_run(start, rest) } else { NO_RUN };
+            if last.length > 0 && self.is_late() {
+                start = self.take(start, last);
+                last = NO_RUN;
                 continue;
             }
-            if length > rest.0 {
+            if last.length > rest.length {
                 long.is_first.set(start);
-                long.push((length as u64) << 32 | u64::from(!(start as u32)))?;
+                long.push((last.length as u64) << 32 | u64::from(!(start as u32)))?;
             }
             start += 1;
         }
         Ok(())
     }
 
-    /// Takes a run, and what stands before it in both texts, if fewer places were looked at for that. Returns where it
-    /// ends.
-    fn take(&mut self, mut content: usize, mut clue: usize, length: usize) -> usize {
+    /// Takes the run that starts at this token of the content, with the equal tokens before it: a search that looked at
+    /// few places may have left these out. Returns where the run ends.
+    fn take(&mut self, mut content: usize, Run { length, place: mut clue }: Run) -> usize {
         let end = content + length;
         while content > 0 && clue > 0 && self.content[content - 1] == self.clue[clue - 1] {
             (content, clue) = (content - 1, clue - 1);

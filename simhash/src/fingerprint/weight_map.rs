@@ -45,7 +45,7 @@ impl WeightMap {
         for (feature, weight) in weights {
             let mut normal = String::new();
             normalise(&feature, case_fold, &mut normal, &|| ())?;
-            ignored.remove(&mut normal, &|| ())?;
+            ignored.remove(&mut normal, None, &|| ())?;
             normal.shrink_to_fit();
             features.push((normal, weight));
         }

@@ -22,7 +22,7 @@ const ROUNDING: f64 = 1e-9;
 /// Rows that are sorted at once by the key of a band: their sort takes 8 MB.
 const SORTED_ROWS: usize = 1 << 20;
 
-/// The rows that may be near another one.
+/// The rows that may be near another one. A candidate is named by its position among them.
 pub struct Candidates {
     /// Ascending.
     pub rows: Vec<u32>,
@@ -43,8 +43,8 @@ pub struct Stars {
     pub middles: Vec<u32>,
     /// For each middle, the least resemblance to a ray of its star.
     pub least_resemblances: Vec<f64>,
-    /// Whether a candidate has the features of its middle: then it is near what the middle is near.
-    pub same: Vec<bool>,
+    /// Whether a candidate has the same features as its middle: then it is near what the middle is near.
+    pub equals_middle: Vec<bool>,
 }
 
 impl Stars {
@@ -54,7 +54,7 @@ impl Stars {
             forest: Forest::new(candidates, tick)?,
             middles: indexes(candidates, tick)?,
             least_resemblances: filled(candidates, 1.0, tick)?,
-            same: filled(candidates, false, tick)?,
+            equals_middle: filled(candidates, false, tick)?,
         })
     }
 
@@ -72,15 +72,14 @@ pub struct Buckets {
 }
 
 impl Candidates {
-    /// Finds all candidates.
-    ///
-    /// In addition to the texts, needs 4 bytes for each row, and 8 MB; or up to 8 for each row if most share a band.
+    /// Finds all candidates. In addition to the texts, needs 4 bytes for each row, and 8 MB; or up to 8 for each row if
+    /// most share a band.
     pub fn new(texts: Texts, tick: &dyn Fn()) -> Result<Self> {
         let Texts { least_resemblance: least, comparison, sketches, bands } = texts;
         let mut buckets = with_capacity(bands.len())?;
         let mut finder = Finder::new(&sketches, comparison, least, tick);
         for of_rows in bands {
-            buckets.push(finder.find(&of_rows, |row| !sketches[row].is_none(), Finder::fill_bucket)?);
+            buckets.push(finder.find(&of_rows, |row| !sketches[row].is_none(), Finder::fill_by_sketches)?);
         }
         let mut all = Self { rows: Vec::new(), sketches, buckets, comparison, least };
         for row in ticking(0..all.sketches.len(), tick) {
@@ -157,7 +156,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// The buckets of the items that have a key. `fill_bucket` fills the next one from items with the same key.
+    /// The buckets of the items that have a key. `fill_bucket` fills the next one from all items with the same key.
     fn find(
         &mut self,
         keys: &[u32],
@@ -190,8 +189,8 @@ impl<'a> Finder<'a> {
         Ok(buckets)
     }
 
-    /// Fills the next bucket from items with the same key.
-    fn fill_bucket(&mut self, items: &mut [u64], buckets: &mut Buckets) -> Result<()> {
+    /// Fills the next bucket from items with the same key, by their sketches.
+    fn fill_by_sketches(&mut self, items: &mut [u64], buckets: &mut Buckets) -> Result<()> {
         self.refuted.clear();
         self.refuted_sketches.clear();
         self.paired.clear();
@@ -244,7 +243,7 @@ impl<'a> Finder<'a> {
         let mut count = 0;
         for index in 0..candidates.len() {
             let candidate = candidates[index] as u32;
-            if !stars.same[candidate as usize] {
+            if !stars.equals_middle[candidate as usize] {
                 candidates[count] = u64::from(stars.middles[candidate as usize]) << 32 | u64::from(candidate);
                 count += 1;
             }
@@ -255,6 +254,7 @@ impl<'a> Finder<'a> {
             return Ok(());
         }
         sort_all(candidates, self.tick);
+        // Of two stars without rays, the middles are compared already.
         let (mut with_rays, mut without_rays) = (Vec::new(), Vec::new());
         let mut start = 0;
         for star in candidates.chunk_by(|a, b| a >> 32 == b >> 32) {
@@ -267,17 +267,22 @@ impl<'a> Finder<'a> {
             for other in with_rays[..number].iter().chain(&without_rays) {
                 self.count_comparisons(1);
                 let [a, b] = [star, other].map(|star| (candidates[star.start] >> 32) as u32);
-                // Distances, 1 - resemblance, satisfy the triangle inequality (Levandowsky, Winter, Nature 1971).
-                let [radius, radius_of_other] = [a, b].map(|middle| 1.0 - stars.least_resemblances[middle as usize]);
-                let least = self.least - radius - radius_of_other - ROUNDING;
-                let most_different = MostDifferent::with_resemblance(least);
-                if stars.are_apart(a, b) && self.may_resemble(a, b, most_different) {
+                if stars.are_apart(a, b) && self.stars_may_resemble(a, b, stars) {
                     is_filled |= self.add_pairs(&candidates[star.clone()], &candidates[other.clone()], buckets);
                 }
             }
         }
         buckets.count += u32::from(is_filled);
         Ok(())
+    }
+
+    /// Whether candidates of the stars with these middles may be near each other.
+    #[inline]
+    fn stars_may_resemble(&mut self, a: u32, b: u32, stars: &Stars) -> bool {
+        // Distances, 1 - resemblance, satisfy the triangle inequality (Levandowsky, Winter, Nature 1971).
+        let [radius, radius_of_other] = [a, b].map(|middle| 1.0 - stars.least_resemblances[middle as usize]);
+        let least = self.least - radius - radius_of_other - ROUNDING;
+        self.may_resemble(a, b, MostDifferent::with_resemblance(least))
     }
 
     /// Puts into the bucket the candidates of two stars that may be near each other, unless the earlier one of a pair

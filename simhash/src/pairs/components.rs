@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use super::forest::Forest;
 use super::groups::{Groups, Rows};
 use crate::error::Result;
-use crate::memory::{collect_exact, filled, push};
+use crate::memory::{collect_exact, filled, push, with_capacity};
 use crate::ticking::ticking;
 
 /// Comparisons of ids between two ticks. One may take as long as a thousand steps of other loops.
@@ -35,8 +35,8 @@ pub type Compare<'a> = &'a dyn Fn(u32, u32) -> Ordering;
 /// has a larger key. `compare` decides between ids with the same key. Without it, they are equal. A position without a
 /// key has no id; its pair connects nothing.
 ///
-/// Needs 48 bytes for each pair, the memory of the keys included, and 8 for each distinct key.
-/// The tick is called at least every few milliseconds, unless comparisons take long.
+/// Needs 48 bytes for each pair, the memory of the keys included, and 8 for each distinct key. The tick is called at
+/// least every few milliseconds, unless comparisons take long.
 pub fn components(
     keys: Rows,
     compare: Option<Compare<'_>>,
@@ -86,8 +86,7 @@ fn split(ids: &mut Groups, compare: Compare<'_>, tick: &dyn Fn()) -> Result<()> 
         compare(a, b)
     };
     let mut spare = filled(most.div_ceil(2) as usize, 0, tick)?;
-    let mut split = Vec::new();
-    split.try_reserve(starts.len())?;
+    let mut split = with_capacity(starts.len())?;
     for ends in ticking(starts.windows(2), tick) {
         let same = &mut positions[ends[0] as usize..ends[1] as usize];
         merge_sort(same, &mut spare, &compare);

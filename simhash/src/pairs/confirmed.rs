@@ -29,7 +29,7 @@ impl Outcome for Confirmed {
         self.stars.forest.join(earlier, later, |candidate| candidate);
         if !self.is_second_round && self.stars.middles[later as usize] == later {
             self.stars.middles[later as usize] = earlier;
-            self.stars.same[later as usize] = is_same;
+            self.stars.equals_middle[later as usize] = is_same;
             let least = &mut self.stars.least_resemblances[earlier as usize];
             *least = least.min(resemblance);
         }

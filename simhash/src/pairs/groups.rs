@@ -1,5 +1,7 @@
 //! Groups of equal fingerprints: the search sees a million identical rows as one fingerprint.
 
+use std::ops::Range;
+
 use super::compare::LANES;
 use super::partition::{Numbered, PartitionBlock, begins};
 use crate::error::{Error, MAX_ROWS, Result};
@@ -72,7 +74,7 @@ impl Groups {
         let mut spare = Numbered::zeroed(len, tick)?;
         // One more element, for the end of the last group.
         spare.numbers.try_reserve_exact(1)?;
-        sort(&mut sorted, &mut spare, (0, len), 64, tick);
+        sort(&mut sorted, &mut spare, 0..len, 64, tick);
 
         let Numbered { mut fingerprints, numbers: positions } = sorted;
         let Numbered { fingerprints: spare, numbers: mut starts } = spare;
@@ -119,7 +121,7 @@ impl Groups {
 /// Sorts a slice of `rows` by the lowest `bits` bits of its fingerprints; equal ones keep their order. A slice that
 /// fits no cache is partitioned by the most significant digit; any other is sorted by two digits, the less significant
 /// one first. Both leave short slices that agree on these digits, and these are sorted by the remaining bits.
-fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize), bits: u32, tick: &dyn Fn()) {
+fn sort(rows: &mut Numbered, spare: &mut Numbered, Range { start, end }: Range<usize>, bits: u32, tick: &dyn Fn()) {
     let len = end - start;
     if len <= MAX_INSERTION_SORTED {
         return insertion_sort(&mut rows.fingerprints[start..end], &mut rows.numbers[start..end]);
@@ -137,7 +139,7 @@ fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize),
         }
         let mut ends = [0; 1 << DIGIT_BITS];
         begins(&counts, &mut ends);
-        digit.scatter(from, (start, end), to, start, &mut ends, tick);
+        digit.scatter(from, start..end, to, start, &mut ends, tick);
         moved = !moved;
     }
     if moved {
@@ -150,7 +152,7 @@ fn sort(rows: &mut Numbered, spare: &mut Numbered, (start, end): (usize, usize),
     while first < end {
         let equal = leading(&rows.fingerprints[first..end], rest, tick);
         if equal > 1 {
-            sort(rows, spare, (first, first + equal), rest, tick);
+            sort(rows, spare, first..first + equal, rest, tick);
         }
         first += equal;
     }

@@ -28,9 +28,8 @@ impl Outcome for Kept {
     }
 
     fn near(&mut self, earlier: u32, later: u32, resemblance: f64, _: bool) {
-        let is_kept = self.holds(later);
-        let (representative, most) =
-            (&mut self.representatives[later as usize], &mut self.resemblances[later as usize]);
+        let (is_kept, later) = (self.holds(later), later as usize);
+        let (representative, most) = (&mut self.representatives[later], &mut self.resemblances[later]);
         if is_kept || resemblance > *most || earlier < *representative {
             (*representative, *most) = (earlier, resemblance);
         }

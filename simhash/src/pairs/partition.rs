@@ -68,7 +68,7 @@ impl PartitionBlock {
     pub fn scatter(
         self,
         from: &Numbered,
-        (start, end): (usize, usize),
+        Range { start, end }: Range<usize>,
         to: &mut Numbered,
         to_start: usize,
         ends: &mut [u32],

@@ -63,6 +63,7 @@ impl Plan {
         self.choice(size(len), bits.min(64), budget)
     }
 
+    /// The choice for 2^(`size` / 2) fingerprints.
     fn choice(&mut self, size: u32, bits: u32, budget: u32) -> Choice {
         let len = (f64::from(size) / 2.0).exp2();
         let mut best = Choice { cost: compare_all(len), width: None };
@@ -73,16 +74,16 @@ impl Plan {
         if let Some(choice) = self.choices[index] {
             return choice;
         }
-        let tables = budget + 1;
-        let widest = MAX_BITS.min(bits / tables).min(size / 2);
+        let blocks = budget + 1;
+        let widest = MAX_BITS.min(bits / blocks).min(size / 2);
         for width in 1..=widest {
             let buckets = f64::from(width).exp2();
-            let mut cost = SLICE_NS + f64::from(tables) * (scatter(len) + buckets * BUCKET_NS);
-            for table in 0..tables {
+            let mut cost = SLICE_NS + f64::from(blocks) * (scatter(len) + buckets * BUCKET_NS);
+            for block in 0..blocks {
                 if cost >= best.cost {
                     break;
                 }
-                let (rest, budget) = (bits - (table + 1) * width, budget - table);
+                let (rest, budget) = (bits - (block + 1) * width, budget - block);
                 cost += buckets
                     * match size.checked_sub(2 * width) {
                         Some(size) => self.choice(size, rest, budget).cost,
@@ -108,7 +109,7 @@ pub fn scatter(len: f64) -> f64 {
     len * if len < CACHED_ROWS as f64 { SCATTER_NS } else { FAR_SCATTER_NS }
 }
 
-/// The exponent of the nearest power of the square root of two; at most 64.
+/// A number of fingerprints as the exponent of the nearest power of the square root of two; at most 64.
 fn size(len: usize) -> u32 {
     (2.0 * (len as f64).log2()).round() as u32
 }

@@ -15,11 +15,12 @@
 //!
 //! This is best for uniform fingerprints. In skewed data, many fingerprints may agree on a block. For a bucket that is
 //! larger than expected, new blocks are chosen by how well the bits tell *its* fingerprints apart: from the remaining
-//! bits, or from all bits with the whole distance, whichever is cheaper. And before a slice is partitioned, the sizes
-//! of all its buckets are counted. Unless comparing the buckets costs less than half of comparing the slice (or less at
-//! all, if its own bits were sampled), the slice is not partitioned. So no set of fingerprints costs much more than the
-//! comparison of all pairs; the excess is near pairs that are found again in the buckets of other blocks
-//! (benches/pairs.rs, uneven bytes).
+//! bits, or from all bits with the whole distance, whichever is cheaper. And a slice is partitioned only if the sizes
+//! of its buckets show that comparing them costs less than half of comparing the slice, or less at all if its own bits
+//! were sampled. So no set of fingerprints costs much more than the comparison of all pairs; the excess is near pairs
+//! that are found again in the buckets of other blocks (benches/pairs.rs, uneven bytes).
+
+use std::ops::Range;
 
 use super::bits::Worths;
 use super::compare::{Cursor, RowPairs, advance};
@@ -58,21 +59,20 @@ pub struct PairSearch {
     spare: Numbered,
     /// The slices that are partitioned, each within a bucket of the one before.
     levels: Vec<Level>,
-    /// Sizes of the buckets of all levels.
+    /// Sizes of the buckets of all levels, and where those of the slice that is being partitioned end.
     counts: Vec<u32>,
     ends: Vec<u32>,
     /// The slice that is being compared.
     cursor: Cursor,
     found: RowPairs,
     /// The work that is left until the next tick.
-    left: usize,
+    work_left: usize,
 }
 
 /// A slice that is partitioned.
 #[derive(Default)]
 struct Level {
-    start: usize,
-    end: usize,
+    slice: Range<usize>,
     budget: u32,
     worths: Worths,
     blocks: Vec<PartitionBlock>,
@@ -89,8 +89,7 @@ struct Level {
 
 /// A bucket that is not searched yet.
 struct Bucket {
-    start: usize,
-    end: usize,
+    slice: Range<usize>,
     /// Two of its fingerprints may differ in at most `budget` of the bits below bit `rest`.
     rest: u32,
     budget: u32,
@@ -114,7 +113,7 @@ impl Level {
             if size > 1 {
                 // Two fingerprints that agree on no earlier block differ in a bit of each.
                 let (rest, budget) = (self.blocks[self.block].low, self.budget - self.block as u32);
-                return Some(Bucket { start, end: self.position, rest, budget });
+                return Some(Bucket { slice: start..self.position, rest, budget });
             }
         }
     }
@@ -134,7 +133,7 @@ impl PairSearch {
         let len = rows.numbers.len();
         let max_distance = max_distance.clamp(0, 64).cast_unsigned();
         // Distinct fingerprints have no distance of 0.
-        let all = Bucket { start: 0, end: len, rest: 64, budget: max_distance };
+        let all = Bucket { slice: 0..len, rest: 64, budget: max_distance };
         Ok(Self {
             all: (max_distance > 0).then_some(all),
             max_distance,
@@ -146,7 +145,7 @@ impl PairSearch {
             ends: Vec::new(),
             cursor: Cursor::default(),
             found: RowPairs::default(),
-            left: WORK_BETWEEN_TICKS,
+            work_left: WORK_BETWEEN_TICKS,
         })
     }
 
@@ -162,7 +161,7 @@ impl PairSearch {
                 }
             }
             if !self.cursor.is_done() {
-                let found = advance(fingerprints, &mut self.cursor, self.max_distance, &mut self.left);
+                let found = advance(fingerprints, &mut self.cursor, self.max_distance, &mut self.work_left);
                 self.found = found.unwrap_or_default();
                 self.spend(0, tick);
             } else if !self.next_slice(tick)? {
@@ -196,10 +195,10 @@ impl PairSearch {
 
     /// Begins to search a slice: splits it if that is cheaper than comparing its pairs.
     fn enter(&mut self, bucket: &Bucket, tick: &dyn Fn()) -> Result<()> {
-        if bucket.end - bucket.start >= MIN_SPLIT_ROWS && self.split(bucket, tick)? {
+        if bucket.slice.len() >= MIN_SPLIT_ROWS && self.split(bucket, tick)? {
             return self.partition(tick);
         }
-        self.cursor = Cursor::within(bucket.start..bucket.end);
+        self.cursor = Cursor::within(bucket.slice.clone());
         Ok(())
     }
 
@@ -208,7 +207,7 @@ impl PairSearch {
         if self.levels.len() == MAX_DEPTH || self.max_distance > MAX_SPLIT_DISTANCE {
             return Ok(false);
         }
-        let len = bucket.end - bucket.start;
+        let len = bucket.slice.len();
         let (expected, worths) = match self.levels.last() {
             Some(level) => (level.expected, level.worths.clone()),
             None => (0, Worths::default()),
@@ -225,10 +224,10 @@ impl PairSearch {
             }
             // The split is not worth it, since the bits are not as expected: sample them and choose others.
         }
-        let worths = Worths::sample(&self.rows.fingerprints[bucket.start..bucket.end]);
+        let worths = Worths::sample(&self.rows.fingerprints[bucket.slice.clone()]);
         let of_rest = self.plan.choose(len, worths.below(bucket.rest), bucket.budget);
         let of_all = self.plan.choose(len, worths.below(64), self.max_distance);
-        let all = Bucket { rest: 64, budget: self.max_distance, ..*bucket };
+        let all = Bucket { slice: bucket.slice.clone(), rest: 64, budget: self.max_distance };
         let (bucket, choice) = if of_all.cost < of_rest.cost { (&all, of_all) } else { (bucket, of_rest) };
         let Some(width) = choice.width else { return Ok(false) };
         self.split_by_worths(bucket, worths, width, 1.0, tick)
@@ -244,8 +243,8 @@ impl PairSearch {
         most: f64,
         tick: &dyn Fn(),
     ) -> Result<bool> {
-        let Bucket { start, end, rest, budget } = *bucket;
-        let (len, wanted) = (end - start, budget + 1);
+        let Bucket { ref slice, rest, budget } = *bucket;
+        let (len, wanted) = (slice.len(), budget + 1);
         let block = |(low, wide)| PartitionBlock::new(low, wide, width + SPARE_BITS);
         let blocks = collect_exact(wanted as usize, worths.cut(rest, wanted, width).map(block))?;
         // Bits that are worth too little make fewer blocks.
@@ -256,17 +255,16 @@ impl PairSearch {
         fill(&mut self.counts, first_count + blocks.len() * stride, 0, tick)?;
         let mut cost = blocks.len() as f64 * plan::scatter(len as f64);
         for (block, sizes) in blocks.iter().zip(self.counts[first_count..].chunks_mut(stride)) {
-            block.count(&self.rows.fingerprints[start..end], sizes, tick);
+            block.count(&self.rows.fingerprints[slice.clone()], sizes, tick);
             cost += sizes.iter().map(|&size| plan::compare_all(f64::from(size))).sum::<f64>();
         }
-        self.left = self.left.saturating_sub(len);
+        self.work_left = self.work_left.saturating_sub(len);
         if cost >= most * plan::compare_all(len as f64) {
             self.counts.truncate(first_count);
             return Ok(false);
         }
         let level = Level {
-            start,
-            end,
+            slice: slice.clone(),
             budget,
             worths,
             blocks,
@@ -285,28 +283,29 @@ impl PairSearch {
         let is_first = self.levels.len() == 1;
         let Some(level) = self.levels.last_mut() else { return Ok(()) };
         let (block, sizes) = (level.blocks[level.block], level.sizes(&self.counts));
-        (level.bucket, level.position) = (0, level.start);
+        let slice = level.slice.clone();
+        (level.bucket, level.position) = (0, slice.start);
         if is_first && level.block == 0 && block.keeps_order() {
             return Ok(());
         }
         fill(&mut self.ends, sizes.len(), 0, &|| ())?;
         begins(sizes, &mut self.ends);
-        let (start, end) = (level.start, level.end);
         // A small slice goes to the beginning of `spare`, which is in the cache.
-        block.scatter(&self.rows, (start, end), &mut self.spare, 0, &mut self.ends, tick);
-        if end - start == self.rows.numbers.len() {
+        block.scatter(&self.rows, slice.clone(), &mut self.spare, 0, &mut self.ends, tick);
+        if slice.len() == self.rows.numbers.len() {
             std::mem::swap(&mut self.rows, &mut self.spare);
         } else {
-            self.rows.copy_from(start..end, &self.spare, 0, tick);
+            self.rows.copy_from(slice.clone(), &self.spare, 0, tick);
         }
-        self.spend(end - start, tick);
+        self.spend(slice.len(), tick);
         Ok(())
     }
 
+    /// Ticks if the work since the last tick, which includes this, is enough.
     fn spend(&mut self, work: usize, tick: &dyn Fn()) {
-        self.left = self.left.saturating_sub(work);
-        if self.left == 0 {
-            self.left = WORK_BETWEEN_TICKS;
+        self.work_left = self.work_left.saturating_sub(work);
+        if self.work_left == 0 {
+            self.work_left = WORK_BETWEEN_TICKS;
             tick();
         }
     }

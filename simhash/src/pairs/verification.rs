@@ -1,4 +1,4 @@
-//! Reads the texts of candidates, and compares them within a budget of memory.
+//! Compares the texts of candidates within a budget of memory.
 //!
 //! Rows are read in ascending order, because a caller may have them on disk. Each is compared with the earlier ones
 //! that are held and that it may be near by a shared band and the sketches. If what is held exceeds the budget, no more
@@ -66,9 +66,9 @@ pub struct Verification<O> {
 struct Held {
     candidates: Vec<HeldCandidate>,
     features: Vec<FeatureSet>,
-    /// For each band and bucket, the index of the last one held, or [`NO_INDEX`].
+    /// For each band and bucket, the index of its last candidate, or [`NO_INDEX`].
     last: Vec<Vec<u32>>,
-    /// For each one and band, the index of the one before it in its bucket, or [`NO_INDEX`].
+    /// For each candidate and band, the index of the candidate before it in its bucket, or [`NO_INDEX`].
     before: Vec<u32>,
     /// Bytes that they take.
     memory: usize,
@@ -77,7 +77,7 @@ struct Held {
 struct HeldCandidate {
     position: u32,
     sketch: DifferenceSketch,
-    /// The position of the last candidate that has met this one in a bucket; at first its own.
+    /// The position of the last candidate that was compared with this one in any bucket; at first its own.
     met_by: u32,
 }
 
@@ -174,23 +174,24 @@ impl<O: Outcome> Verification<O> {
             if bucket == NO_BUCKET {
                 continue;
             }
-            let mut index = last[bucket as usize];
-            while index != NO_INDEX {
+            let mut next = last[bucket as usize];
+            while next != NO_INDEX {
+                let index = next;
+                next = held.before[index as usize * bands + band];
                 met += 1;
                 if met % NUMBERS_BETWEEN_TICKS == 0 {
                     tick();
                 }
                 let other = &mut held.candidates[index as usize];
-                if other.met_by != position {
-                    other.met_by = position;
-                    if let Some(least) = outcome.least(other.position, position) {
-                        let difference = candidates.comparison.difference(&other.sketch, sketch);
-                        if MostDifferent::with_resemblance(least).allows(difference, &other.sketch, sketch) {
-                            push(&mut self.compared, (difference, index))?;
-                        }
-                    }
+                if other.met_by == position {
+                    continue;
                 }
-                index = held.before[index as usize * bands + band];
+                other.met_by = position;
+                let Some(least) = outcome.least(other.position, position) else { continue };
+                let difference = candidates.comparison.difference(&other.sketch, sketch);
+                if MostDifferent::with_resemblance(least).allows(difference, &other.sketch, sketch) {
+                    push(&mut self.compared, (difference, index))?;
+                }
             }
         }
         Ok(())

@@ -32,13 +32,9 @@ impl Ignored {
         self == Self::default()
     }
 
-    /// Removes what does not count from a text in normal form. Needs memory for another copy of the text.
-    pub fn remove(self, normal: &mut String, tick: &dyn Fn()) -> Result<()> {
-        self.remove_from(normal, None, tick)
-    }
-
-    /// Removes what does not count, as [`Ignored::remove`] does, and adds the steps to `places`.
-    pub fn remove_from(self, normal: &mut String, mut places: Option<&mut Places>, tick: &dyn Fn()) -> Result<()> {
+    /// Removes what does not count from a text in normal form, and adds the steps to `places`. Needs memory for another
+    /// copy of the text.
+    pub fn remove(self, normal: &mut String, mut places: Option<&mut Places>, tick: &dyn Fn()) -> Result<()> {
         let steps: [(bool, Step); 6] = [
             (!self.is_nothing(), normalise_separators),
             (self.hyphenation, join_lines),
@@ -67,24 +63,19 @@ fn remove_ids(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<
     const UUID: [usize; 5] = [8, 4, 4, 4, 12];
     let bytes = normal.as_bytes();
     let mut copied = 0;
-    // Whether the last token is an id, and how many parts of a UUID end with it.
+    // Of the last token: whether it is an id, and how many parts of a UUID end with it.
     let (mut is_last_id, mut parts) = (false, 0);
     let mut remove = |range: Range<usize>| {
         let token = &bytes[range.clone()];
         let is_joined = normal[..range.start].strip_suffix('-').is_some_and(|before| before.ends_with(is_in_word));
-        let is_hexadecimal = token.iter().all(u8::is_ascii_hexdigit);
-        let continues = is_joined && (1..UUID.len()).contains(&parts) && token.len() == UUID[parts];
-        parts = match is_hexadecimal {
-            true if continues => parts + 1,
-            _ => usize::from(is_hexadecimal && token.len() == UUID[0]),
-        };
-        let is_uuid = parts == UUID.len();
+        let is_part = |part: usize| UUID.get(part) == Some(&token.len()) && token.iter().all(u8::is_ascii_hexdigit);
+        parts = if is_joined && parts > 0 && is_part(parts) { parts + 1 } else { usize::from(is_part(0)) };
         is_last_id = is_id(token) || is_joined && is_generated(token, is_last_id);
         if !is_last_id {
             return Ok(());
         }
         // The first part of a UUID has been removed as an id of its own.
-        let start = if is_uuid { copied } else { range.start };
+        let start = if parts == UUID.len() { copied } else { range.start };
         copied = range.end;
         out.replace(start..range.end, " ")
     };
@@ -98,14 +89,18 @@ fn is_id(token: &[u8]) -> bool {
         || digits.len() >= 6 && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether Kubernetes appends such a token to the name of a pod: a hash, or five characters, which may be letters alone
-/// after a hash. It uses neither vowels nor digits that look like them.
+/// Whether Kubernetes may have appended this token to the name of a pod: a hash, or five characters, which may be
+/// letters alone after a hash. It uses neither vowels nor digits that look like them.
 fn is_generated(token: &[u8], is_after_id: bool) -> bool {
     let is_suffix = match token.len() {
         5 => is_after_id || token.iter().any(u8::is_ascii_digit),
         length => (8..=10).contains(&length),
     };
     is_suffix && token.iter().all(|byte| b"bcdfghjklmnpqrstvwxz2456789".contains(byte))
+}
+
+fn is_in_word(c: char) -> bool {
+    matches!(kind(c.into()), WORD | MARK)
 }
 
 fn join_lines(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<()> {
@@ -128,7 +123,6 @@ fn join_lines(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<
 pub const TLDS: &str = "com net org edu gov mil int info biz app dev cloud online site shop store blog xyz club \
     example ae ai ar bg br ca cc ch ci cl cn co cz de dk ee eg fi fm fr gg gh gr hk hr hu ie io ir jp kr kz lt lu lv \
     ly mx ng nl nz ph pk pl pt ro ru sg sk th tk tn tr tv tw ua ug uk uy vn ws";
-
 /// Top-level domains that are words with which sentences begin, in English or another large language, so that "done.It"
 /// is more often a missing space than a domain.
 pub const WORD_TLDS: &str = "at au be es eu id il in is it ke ma me my no pe sa se si to top us ve za";
@@ -157,16 +151,7 @@ fn remove_urls(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result
     Ok(())
 }
 
-/// Where the address ends of which this is a part. Its end is between characters, because all of it is ASCII.
-fn url_end(bytes: &[u8], at: usize) -> usize {
-    at + bytes[at..].iter().take_while(|byte| is_in_url(**byte)).count()
-}
-
-fn is_in_word(c: char) -> bool {
-    matches!(kind(c.into()), WORD | MARK)
-}
-
-/// A mail address, or a name after the at sign at byte `at`; not before byte `from`.
+/// The mail address around the at sign at byte `at`, or the name after it. It starts at or after byte `from`.
 fn named_address(normal: &str, from: usize, at: usize) -> Option<Range<usize>> {
     let name = &normal[at + 1..];
     if !name.starts_with(|c: char| kind(c.into()) == WORD) {
@@ -177,9 +162,9 @@ fn named_address(normal: &str, from: usize, at: usize) -> Option<Range<usize>> {
     Some(from + before.len()..normal.len() - rest.len())
 }
 
-/// A domain, and its path, of which the first point is at byte `at`: at least two labels, of which the last is one of
-/// [`TLDS`], or stands before a path; or at least three, of which the last is one of [`WORD_TLDS`]. It starts at or
-/// after byte `from`, and so do all addresses after `copied`. Also returns where the last label ends.
+/// Where the labels end whose first point is at byte `at`, and the domain that they are, with its path: at least two
+/// labels, of which the last is one of [`TLDS`], or stands before a path; or at least three, of which the last is one
+/// of [`WORD_TLDS`]. The first label starts at or after byte `from`. The last address has been removed up to `copied`.
 fn domain(normal: &str, copied: usize, from: usize, at: usize) -> (usize, Option<Range<usize>>) {
     let is_in_label = |c: char| is_in_word(c) || c == '-';
     let (mut rest, mut last, mut points) = (&normal[at..], "", 0);
@@ -193,16 +178,16 @@ fn domain(normal: &str, copied: usize, from: usize, at: usize) -> (usize, Option
     let end = normal.len() - rest.len();
     let before = normal[from..at].trim_end_matches(is_in_label);
     let start = from + before.len();
-    let is_in = |tlds: &str| tlds.split(' ').any(|tld| last.eq_ignore_ascii_case(tld));
-    let is_top = is_in(TLDS)
-        || points > 1 && is_in(WORD_TLDS)
+    let is_one_of = |tlds: &str| tlds.split(' ').any(|tld| last.eq_ignore_ascii_case(tld));
+    let is_top_level = is_one_of(TLDS)
+        || points > 1 && is_one_of(WORD_TLDS)
         || last.len() > 1 && last.bytes().all(|byte| byte.is_ascii_alphabetic()) && rest.starts_with(['/', '?']);
-    let is_domain = start < at && is_top && !normal[copied..start].ends_with(['.', '/', '\\', '_']);
+    let is_domain = start < at && is_top_level && !normal[copied..start].ends_with(['.', '/', '\\', '_']);
     let path_end = if rest.starts_with(['/', '?', '#', ':']) { url_end(normal.as_bytes(), end) } else { end };
     (end.max(at + 1), is_domain.then_some(start..path_end))
 }
 
-/// Where the address starts of which `://` or `www.` is at byte `at`, not before byte `from`; None if there is neither.
+/// Where the address starts whose `://` or `www.` is at byte `at`, if one is: at or after byte `from`.
 fn url_start(bytes: &[u8], from: usize, at: usize) -> Option<usize> {
     let rest = &bytes[at..];
     if rest.starts_with(b"://") {
@@ -217,6 +202,11 @@ fn url_start(bytes: &[u8], from: usize, at: usize) -> Option<usize> {
     (is_www && !is_inside).then_some(at)
 }
 
+/// Where the address ends that byte `at` is in. That is between characters, because all of it is ASCII.
+fn url_end(bytes: &[u8], at: usize) -> usize {
+    at + bytes[at..].iter().take_while(|byte| is_in_url(**byte)).count()
+}
+
 /// Whether RFC 3986 has the character in an address: unreserved, reserved, or `%`.
 fn is_in_url(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte)
@@ -228,7 +218,7 @@ mod tests {
 
     fn without(ignored: Ignored, text: &str) -> Vec<String> {
         let mut text = text.to_owned();
-        ignored.remove(&mut text, &|| ()).expect("memory suffices");
+        ignored.remove(&mut text, None, &|| ()).expect("memory suffices");
         text.split_whitespace().map(str::to_owned).collect()
     }
 

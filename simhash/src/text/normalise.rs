@@ -1,8 +1,8 @@
 //! Normalisation, by tables of Unicode:
 //!
-//! 1. What is written in another way on the screen alone is made the same: a word that a line break cuts after a soft
-//!    hyphen or a hyphen (U+2010) is joined, and letters of Malayalam and Bengali that were once written as sequences
-//!    with a joiner are the letters that Unicode has for them.
+//! 1. Sequences that write letters in another way are replaced: a word that a line break cuts after a soft hyphen or a
+//!    hyphen (U+2010) is joined, and sequences with a joiner, by which letters of Malayalam and Bengali were once
+//!    written, become the letters that Unicode has for them.
 //! 2. Characters that nobody sees are removed: Default_Ignorable_Code_Point, such as soft hyphens and joiners.
 //! 3. NFKC, then full case folding (UAX #15; Unicode chapter 3.13, without the Turkic mappings). With step 2, this is
 //!    NFKC_Casefold (definition D146) but for texts that need it twice.
@@ -12,9 +12,9 @@
 //! 6. With case folding, what capitals leave out is removed: the marks of Greek letters, and the difference between the
 //!    dotted and the dotless i of Turkish.
 //!
-//! Most text is already in that form except for ASCII capitals: such spans are copied, and ASCII is lower-cased.
-//! Everything else goes through ICU4X together with its neighbourhood, which reaches from one boundary to the next: a
-//! boundary is a character at which normalisation never looks back.
+//! Most text is already in that form except for ASCII capitals: such spans are copied, and ASCII is lower-cased. All
+//! other spans go through ICU4X. They start and end at boundaries: before characters from which normalisation never
+//! looks back.
 //!
 //! ICU4X is used rather than the unicode-rs crates: it is 0.9 to 1.5 times as fast at normalising, and 5 to 13 times at
 //! looking up properties (record `unicode` of 2026-11-25 in `benches/records`).
@@ -41,11 +41,14 @@ use crate::ticking::{BYTES_BETWEEN_TICKS, ticking};
 const MIN_SPAN_BYTES: usize = 4 * 1024;
 /// Most bytes of NFKC that a byte of text can become: U+FDFA becomes 33 bytes from 3.
 const LONGEST_NFKC: usize = 11;
+/// Most characters that one character can decompose into: U+FDFA again.
+const LONGEST_DECOMPOSITION: usize = 18;
 /// Below this many marks (1 kB), skip the trial allocation: if the allocator cannot provide that, nothing else can go
 /// on.
 const FEW_MARKS: usize = 256;
-/// Most characters that one character can decompose into: U+FDFA again.
-const LONGEST_DECOMPOSITION: usize = 18;
+const JOINER: char = '\u{200d}';
+/// Bytes of a consonant and the sign that removes its vowel.
+const SEQUENCE_BYTES: usize = 6;
 
 const NFKC: ComposingNormalizerBorrowed<'static> = ComposingNormalizer::new_nfkc();
 const FOLD: CaseMapperBorrowed<'static> = CaseMapper::new();
@@ -99,19 +102,14 @@ fn normalise_from(
     tick: &dyn Fn(),
 ) -> Result<()> {
     reserve(out, text.len())?;
-    let least = if edits.is_some() { 0 } else { MIN_SPAN_BYTES };
-    let mut scratch = String::new();
-    let mut copied = 0;
-    let mut changing = Some(first);
+    let min_bytes = if edits.is_some() { 0 } else { MIN_SPAN_BYTES };
+    let (mut scratch, mut copied, mut changing) = (String::new(), 0, Some(first));
     while let Some(span) = changing {
         copy(&text[copied..span.start], case_fold, out, tick)?;
         let mut part = span.start;
         while part < span.end {
             // A hyphen is in the span of the letter before it, but no part of that letter.
-            let end = match &edits {
-                Some(_) => next_hyphen(&text[..span.end], part),
-                None => span.end,
-            };
+            let end = if edits.is_some() { next_hyphen(&text[..span.end], part) } else { span.end };
             let start = out.len();
             normalise_span(&text[part..end], case_fold, &mut scratch, out)?;
             if let Some(edits) = &mut edits {
@@ -121,9 +119,133 @@ fn normalise_from(
         }
         copied = span.end;
         tick();
-        changing = next_changing_span(text, copied, least, tick)?;
+        changing = next_changing_span(text, copied, min_bytes, tick)?;
     }
     copy(&text[copied..], case_fold, out, tick)
+}
+
+/// The next span at or after the boundary `from` that normalisation may change. It starts and ends at boundaries. After
+/// `min_bytes` it ends as soon as it can.
+#[inline]
+fn next_changing_span(text: &str, from: usize, min_bytes: usize, tick: &dyn Fn()) -> Result<Option<Range<usize>>> {
+    let bytes = text.as_bytes();
+    let (mut boundary, mut at, mut reorders) = (from, from, false);
+    let mut next_tick = from.saturating_add(BYTES_BETWEEN_TICKS);
+    while at < bytes.len() {
+        if at >= next_tick {
+            tick();
+            next_tick = at + BYTES_BETWEEN_TICKS;
+        }
+        let ahead = &bytes[at..bytes.len().min(next_tick)];
+        let unchanged = match ahead[0] {
+            0..0x80 => ascii_prefix(ahead),
+            0xe0..0xf0 => unchanged_prefix(ahead),
+            _ => 0,
+        };
+        if unchanged > 0 {
+            at += unchanged;
+            boundary = last_character(&bytes[..at]);
+            reorders = false;
+            continue;
+        }
+        let (c, length) = decode(bytes, at);
+        let class = class(c);
+        if class & UNCHANGED == 0 || (reorders && class & REORDERS != 0) {
+            if class & BOUNDARY != 0 {
+                boundary = at;
+            }
+            let end = changing_span_end(text, boundary, at + length, min_bytes)?;
+            return Ok(Some(boundary..end));
+        }
+        if class & BOUNDARY != 0 {
+            boundary = at;
+        }
+        reorders = class & REORDERS != 0;
+        at += length;
+    }
+    Ok(None)
+}
+
+/// The end, at `from` or later, of a span that starts at `start`: the next boundary at which two characters are
+/// unchanged or, after `min_bytes`, any boundary. It is not between a hyphen and a line break.
+fn changing_span_end(text: &str, start: usize, from: usize, min_bytes: usize) -> Result<usize> {
+    let class_of = |c: char| if c.is_ascii() { UNCHANGED | BOUNDARY } else { class(c.into()) };
+    let (mut end, mut removed) = (from, 0);
+    loop {
+        if text[..end].ends_with(is_line_hyphen) {
+            let cut = line_break(&text[end..]);
+            end += cut;
+            removed += cut;
+        }
+        let Some(c) = text[end..].chars().next() else { return Ok(end) };
+        let class = class_of(c);
+        let next = || text[end + c.len_utf8()..].chars().next();
+        let is_next_unchanged = || next().is_none_or(|next| class_of(next) & UNCHANGED != 0);
+        if class & BOUNDARY != 0 && (class & UNCHANGED != 0 && is_next_unchanged() || end - start >= min_bytes) {
+            return Ok(end);
+        }
+        if end - start - removed > MAX_COMBINING_SEQUENCE {
+            return Err(Error::CombiningSequenceTooLong);
+        }
+        end += c.len_utf8();
+        if class & INVISIBLE != 0 {
+            removed += c.len_utf8();
+        }
+    }
+}
+
+/// Length of a prefix of unchanged characters that are boundaries, as all Chinese characters are.
+///
+/// In chunks of 64 bytes, Chinese characters and ASCII are recognised by their first bytes, many bytes at a time; only
+/// other characters are looked up. That takes a fifth of the instructions of looking up all of them. A chunk of ASCII
+/// ends the prefix, because [`ascii_prefix`] reads it faster.
+#[inline]
+fn unchanged_prefix(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(chunk) = bytes[at..].first_chunk()
+        && !chunk.is_ascii()
+    {
+        // All characters from U+4000 to U+9FFF are unchanged, and are boundaries.
+        let mut others = mask(chunk, |byte| byte >= 0xc0 && byte.wrapping_sub(0xe4) >= 6);
+        while others != 0 {
+            let other = at + others.trailing_zeros() as usize;
+            if !bytes[other..].first_chunk().is_some_and(is_unchanged_boundary) {
+                return other;
+            }
+            others &= others - 1;
+        }
+        at += CHUNK;
+    }
+    // The last character of a chunk may end in the next one.
+    at = last_character(&bytes[..at]);
+    while bytes[at..].first_chunk().is_some_and(is_unchanged_boundary) {
+        at += 3;
+    }
+    at
+}
+
+/// Whether three bytes are an unchanged character that is a boundary.
+#[inline]
+fn is_unchanged_boundary(character: &[u8; 3]) -> bool {
+    let &[first, second, third] = character;
+    let c = u32::from(first & 0xf) << 12 | u32::from(second & 0x3f) << 6 | u32::from(third & 0x3f);
+    matches!(first, 0xe0..0xf0) && class(c) & (UNCHANGED | BOUNDARY | REORDERS) == UNCHANGED | BOUNDARY
+}
+
+/// Length of the ASCII prefix, searched 64 and then eight bytes at a time.
+#[inline]
+fn ascii_prefix(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    for size in [64, 8, 1] {
+        at += size * bytes[at..].chunks_exact(size).take_while(|chunk| chunk.is_ascii()).count();
+    }
+    at
+}
+
+/// The offset of the last character of valid UTF-8, or of its part that is there; 0 if the text is empty.
+#[inline]
+fn last_character(utf8: &[u8]) -> usize {
+    utf8.iter().rposition(|byte| byte & 0xc0 != 0x80).unwrap_or(0)
 }
 
 /// Appends a span in which normalisation changes only ASCII capitals.
@@ -175,15 +297,24 @@ fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut S
     // Case folding turns one character into at most three, of two bytes each.
     reserve(out, scratch.len() * 3)?;
     let mut writer = SignificantWriter { out, case_fold, is_after_greek: false };
-    let written = match case_fold {
-        true => FOLD.fold(scratch).write_to(&mut writer),
-        false => writer.write_str(scratch),
-    };
+    let written = if case_fold { FOLD.fold(scratch).write_to(&mut writer) } else { writer.write_str(scratch) };
     let Ok(()) = written else { unreachable!("writing to a string does not fail") };
     Ok(())
 }
 
-/// Appends what is seen of a span: without invisible characters, and without line breaks in words. The string has room.
+/// Fails if the memory that ICU4X needs for a combining sequence of `bytes` bytes is not available.
+///
+/// ICU4X collects the marks in a vector of four bytes for each, which doubles as it grows, and sorts them with a second
+/// vector. If that memory were refused, the process would end.
+fn reserve_for_marks(bytes: usize) -> Result<()> {
+    let marks = (bytes + LONGEST_DECOMPOSITION).next_power_of_two();
+    if marks <= FEW_MARKS {
+        return Ok(());
+    }
+    check_available(2 * marks * size_of::<u32>())
+}
+
+/// Appends a span without invisible characters and line breaks in words. The string has the capacity for it.
 fn push_visible(span: &str, visible: &mut String) {
     let mut at = 0;
     while let Some(c) = span[at..].chars().next() {
@@ -199,11 +330,6 @@ fn push_visible(span: &str, visible: &mut String) {
         at = end + cut;
     }
 }
-
-/// The joiner of letters.
-const JOINER: char = '\u{200d}';
-/// Bytes of a consonant and the sign that removes its vowel.
-const SEQUENCE_BYTES: usize = 6;
 
 /// The letter that a joiner makes of the end of a text: Malayalam's chillus, written so until Unicode 5.1, and
 /// Bengali's khanda ta, until Unicode 4.1.
@@ -239,11 +365,11 @@ fn is_invisible(c: char) -> bool {
     !c.is_ascii() && class(c.into()) & INVISIBLE != 0
 }
 
-/// Appends the characters that count of a text that NFKC and case folding have normalised. The string has room for all.
+/// Appends the characters that count of a text after NFKC and case folding. The string has the capacity for all.
 struct SignificantWriter<'a> {
     out: &'a mut String,
     case_fold: bool,
-    /// Whether a Greek letter and its marks are what stands before.
+    /// Whether a Greek letter and its marks stand before the next character.
     is_after_greek: bool,
 }
 
@@ -316,141 +442,4 @@ pub fn remove_accents(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) ->
         }
     }
     Ok(())
-}
-
-/// Fails if the memory that ICU4X needs for a combining sequence of `bytes` bytes is not available.
-///
-/// ICU4X collects the marks in a vector of four bytes for each, which doubles as it grows, and sorts them with a second
-/// vector. If that memory were refused, the process would end.
-fn reserve_for_marks(bytes: usize) -> Result<()> {
-    let marks = (bytes + LONGEST_DECOMPOSITION).next_power_of_two();
-    if marks <= FEW_MARKS {
-        return Ok(());
-    }
-    check_available(2 * marks * size_of::<u32>())
-}
-
-/// The next span at or after the boundary `from` that normalisation may change. It starts and ends at boundaries, and
-/// goes on beyond `least` bytes only as far as it must.
-#[inline]
-fn next_changing_span(text: &str, from: usize, least: usize, tick: &dyn Fn()) -> Result<Option<Range<usize>>> {
-    let bytes = text.as_bytes();
-    let mut boundary = from;
-    let mut at = from;
-    let mut reorders = false;
-    let mut next_tick = from.saturating_add(BYTES_BETWEEN_TICKS);
-    while at < bytes.len() {
-        if at >= next_tick {
-            tick();
-            next_tick = at + BYTES_BETWEEN_TICKS;
-        }
-        let ahead = &bytes[at..bytes.len().min(next_tick)];
-        let unchanged = match ahead[0] {
-            0..0x80 => ascii_prefix(ahead),
-            0xe0..0xf0 => unchanged_prefix(ahead),
-            _ => 0,
-        };
-        if unchanged > 0 {
-            at += unchanged;
-            boundary = last_character(&bytes[..at]);
-            reorders = false;
-            continue;
-        }
-        let (c, length) = decode(bytes, at);
-        let class = class(c);
-        if class & UNCHANGED == 0 || (reorders && class & REORDERS != 0) {
-            if class & BOUNDARY != 0 {
-                boundary = at;
-            }
-            let end = changing_span_end(text, boundary, at + length, least)?;
-            return Ok(Some(boundary..end));
-        }
-        if class & BOUNDARY != 0 {
-            boundary = at;
-        }
-        reorders = class & REORDERS != 0;
-        at += length;
-    }
-    Ok(None)
-}
-
-/// The end of a span that starts at `start`: at the next unchanged character that is a boundary, unless the character
-/// after it changes, or, once the span is long enough, at any boundary. Not between a hyphen and a line break.
-fn changing_span_end(text: &str, start: usize, from: usize, least: usize) -> Result<usize> {
-    let of = |c: char| if c.is_ascii() { UNCHANGED | BOUNDARY } else { class(c.into()) };
-    let (mut end, mut removed) = (from, 0);
-    loop {
-        if text[..end].ends_with(is_line_hyphen) {
-            let cut = line_break(&text[end..]);
-            end += cut;
-            removed += cut;
-        }
-        let Some(c) = text[end..].chars().next() else { return Ok(end) };
-        let class = of(c);
-        let is_last = || text[end + c.len_utf8()..].chars().next().is_none_or(|next| of(next) & UNCHANGED != 0);
-        if class & BOUNDARY != 0 && (class & UNCHANGED != 0 && is_last() || end - start >= least) {
-            return Ok(end);
-        }
-        if end - start - removed > MAX_COMBINING_SEQUENCE {
-            return Err(Error::CombiningSequenceTooLong);
-        }
-        end += c.len_utf8();
-        if class & INVISIBLE != 0 {
-            removed += c.len_utf8();
-        }
-    }
-}
-
-/// The offset of the last character of valid UTF-8, or of its part that is there; 0 if the text is empty.
-#[inline]
-fn last_character(utf8: &[u8]) -> usize {
-    utf8.iter().rposition(|byte| byte & 0xc0 != 0x80).unwrap_or(0)
-}
-
-/// Length of a prefix of unchanged characters that are boundaries, as all Chinese characters are.
-///
-/// In chunks of 64 bytes, Chinese characters and ASCII are recognised by their first bytes, many bytes at a time; only
-/// other characters are looked up. That takes a fifth of the instructions of looking up all of them. A chunk of ASCII
-/// ends the prefix, because [`ascii_prefix`] reads it faster.
-#[inline]
-fn unchanged_prefix(bytes: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(chunk) = bytes[at..].first_chunk()
-        && !chunk.is_ascii()
-    {
-        // All characters from U+4000 to U+9FFF are unchanged, and are boundaries.
-        let mut others = mask(chunk, |byte| byte >= 0xc0 && byte.wrapping_sub(0xe4) >= 6);
-        while others != 0 {
-            let other = at + others.trailing_zeros() as usize;
-            if !bytes[other..].first_chunk().is_some_and(is_unchanged_boundary) {
-                return other;
-            }
-            others &= others - 1;
-        }
-        at += CHUNK;
-    }
-    // The last character of a chunk may end in the next one.
-    at = last_character(&bytes[..at]);
-    while bytes[at..].first_chunk().is_some_and(is_unchanged_boundary) {
-        at += 3;
-    }
-    at
-}
-
-/// Whether three bytes are an unchanged character that is a boundary.
-#[inline]
-fn is_unchanged_boundary(character: &[u8; 3]) -> bool {
-    let &[first, second, third] = character;
-    let c = u32::from(first & 0xf) << 12 | u32::from(second & 0x3f) << 6 | u32::from(third & 0x3f);
-    matches!(first, 0xe0..0xf0) && class(c) & (UNCHANGED | BOUNDARY | REORDERS) == UNCHANGED | BOUNDARY
-}
-
-/// Length of the ASCII prefix, searched 64 and then eight bytes at a time.
-#[inline]
-fn ascii_prefix(bytes: &[u8]) -> usize {
-    let mut at = 0;
-    for size in [64, 8, 1] {
-        at += size * bytes[at..].chunks_exact(size).take_while(|chunk| chunk.is_ascii()).count();
-    }
-    at
 }

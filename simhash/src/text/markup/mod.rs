@@ -2,7 +2,7 @@
 //!
 //! html5gum cuts the document into tokens by the rules of the WHATWG standard (section 13.2.5). No tree is built, so
 //! elements that are not nested right keep their texts in the order of the document. The tags of an element that is
-//! a box of its own separate words, and so does a line break; other tags do not.
+//! a box of its own separate words, and so does `br`; other tags do not.
 
 mod elements;
 mod page;
@@ -65,7 +65,7 @@ fn read(
     text.clear();
     let (skips_tags, skipped) = (Cell::new(page.is_none()), Cell::new(0));
     let sources = edits.map(|edits| Sources { html: html.as_bytes(), edits, read: 0, skipped: &skipped, end: 0 });
-    let emitter = Text {
+    let emitter = TextEmitter {
         out: &mut text,
         sources,
         page,
@@ -78,14 +78,12 @@ fn read(
         failure: None,
     };
     let mut tokenizer = Tokenizer::new_with_emitter(HtmlSource::new(html, &skips_tags, &skipped, tick), emitter);
-    // All that the emitter returns are errors.
-    match tokenizer.next() {
-        Some(Ok(error) | Err(error)) => Err(error),
-        None => {
-            drop(tokenizer);
-            Ok(text)
-        }
+    // The emitter's only tokens are errors.
+    if let Some(Ok(error) | Err(error)) = tokenizer.next() {
+        return Err(error);
     }
+    drop(tokenizer);
+    Ok(text)
 }
 
 /// Finds where the text stands in the document.
@@ -94,32 +92,33 @@ struct Sources<'a> {
     edits: &'a mut Edits,
     /// Bytes that html5gum has read, up to the end of the text that it passes on.
     read: usize,
-    /// Bytes that have been skipped.
+    /// Bytes that html5gum has not read, because they were skipped.
     skipped: &'a Cell<usize>,
-    /// The end of the last text.
+    /// Where the last text that was passed on ends in the document.
     end: usize,
 }
 
 impl Sources<'_> {
-    /// Forgets the text so far, of which nothing counts.
+    /// Forgets the text so far, none of which counts.
     fn clear(&mut self) {
         self.edits.clear();
         self.end = 0;
     }
 
-    /// Adds a piece of text that now begins at this offset of the text without markup.
+    /// Adds a piece of text, which begins at offset `new` of the text without markup.
     fn push(&mut self, text: &[u8], new: usize) -> Result<()> {
         let end = self.html.len().min(self.read + self.skipped.get());
-        let unread = &self.html[self.end.min(end)..end];
-        let last =
-            |byte| unread.iter().rposition(|found| *found == byte).map_or(end, |place| end - unread.len() + place);
+        let passed_on = self.end.min(end);
+        let last = |byte: u8| self.html[passed_on..end].iter().rposition(|found| *found == byte);
+        let start_of = |byte: u8| last(byte).map_or(end, |offset| passed_on + offset);
         let (start, end) = match text {
             _ if self.html[..end].ends_with(text) => (end - text.len(), end),
             // What separates words stands nowhere.
             b"\n" | SEPARATOR | b"\xef\xbf\xbd" => (end, end),
             // html5gum has read the name after it too, which it passes on next.
-            b"</" => (last(b'<'), self.html.len().min(last(b'<') + text.len())),
-            _ => (last(b'&'), end),
+            b"</" => (start_of(b'<'), self.html.len().min(start_of(b'<') + text.len())),
+            // A character reference.
+            _ => (start_of(b'&'), end),
         };
         let is_copied = &self.html[start..end] == text;
         if start > self.end {
@@ -134,7 +133,7 @@ impl Sources<'_> {
 }
 
 /// Collects the text of a document. html5gum calls it for each token.
-struct Text<'a> {
+struct TextEmitter<'a> {
     out: &'a mut Vec<u8>,
     sources: Option<Sources<'a>>,
     /// None if all of the text counts.
@@ -153,8 +152,8 @@ struct Text<'a> {
     failure: Option<Error>,
 }
 
-/// Bytes of a name that are stored: one more than the longest names that [`Element::of`] knows have, so that no longer
-/// name is cut to one of them.
+/// Bytes of a name that are stored: one more than the longest name that [`Element::of`] knows has, so that no longer
+/// name is cut to it.
 const MAX_NAME_BYTES: usize = 11;
 
 /// The tag that is being read.
@@ -173,7 +172,7 @@ impl Tag {
     }
 }
 
-impl Text<'_> {
+impl TextEmitter<'_> {
     #[inline(always)]
     fn push(&mut self, text: &[u8]) {
         if self.out.len() + text.len() > MAX_VALUE_BYTES {
@@ -189,7 +188,7 @@ impl Text<'_> {
     }
 }
 
-impl Emitter for Text<'_> {
+impl Emitter for TextEmitter<'_> {
     type Token = Error;
 
     #[inline(always)]
@@ -305,7 +304,7 @@ impl Emitter for Text<'_> {
         false
     }
 
-    // What follows is no text.
+    // All other tokens are no text.
     fn set_last_start_tag(&mut self, _: Option<&[u8]>) {}
     fn emit_eof(&mut self) {}
     fn emit_error(&mut self, _: html5gum::Error) {}

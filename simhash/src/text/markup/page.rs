@@ -1,10 +1,9 @@
 //! What an HTML page is about, without what its template puts around it.
 //!
 //! 1. Dropped wherever they stand: `nav`, `aside`, `title`, the controls and labels of forms (not `form` itself, which
-//!    may be around all of a page), elements with `hidden` or `aria-hidden="true"`, and those with the roles that ARIA
-//!    has for parts of a site: `navigation`, `complementary`, `banner`, `contentinfo`, `search`; `div` and `td` whose
-//!    id or class is one of [`NAMES`]. `header` and `footer` are dropped unless they are in `article`, `section`,
-//!    `main` or `blockquote`.
+//!    may be around all of a page), elements with `hidden` or `aria-hidden="true"`, and those with one of ARIA's
+//!    [`SITE_ROLES`]; `div` and `td` whose id or class is one of [`SITE_NAMES`]. `header` and `footer` are dropped
+//!    unless they are in `article`, `section`, `main` or `blockquote`.
 //! 2. If there is `main`, or an element with this role, only its text counts.
 //! 3. Otherwise, if `article` elements have at least half of the text, only they count. Fewer may be quotations or a
 //!    list of other pages.
@@ -20,10 +19,11 @@ use crate::error::Result;
 use crate::memory::push;
 use crate::text::places::Places;
 
-/// How generators call parts of a page that they do not mark by elements: Asciidoctor, DocBook, and Hexo the numbers of
-/// lines. Sections and headings are not meant: docutils names these by their titles.
-const NAMES: [&str; 5] = ["toc", "footer", "navheader", "navfooter", "gutter"];
-
+/// Ids and classes that generators give to what is around the text: Asciidoctor, DocBook, and Hexo to the numbers of
+/// lines. Those of sections and headings are left out: docutils makes them from titles.
+const SITE_NAMES: [&str; 5] = ["toc", "footer", "navheader", "navfooter", "gutter"];
+/// The roles of parts of a site.
+const SITE_ROLES: [&str; 5] = ["navigation", "complementary", "banner", "contentinfo", "search"];
 /// Elements that have no end tag.
 const VOID: [&[u8]; 13] =
     [b"area", b"base", b"br", b"col", b"embed", b"hr", b"img", b"input", b"link", b"meta", b"source", b"track", b"wbr"];
@@ -31,30 +31,33 @@ const VOID: [&[u8]; 13] =
 /// What has been read of a page.
 #[derive(Default)]
 pub struct Page {
+    /// Of the tag that is being read: its last attribute, and what the attributes before it say.
     pub(super) attribute: Attribute,
     role: Option<Role>,
     is_hidden: bool,
-    /// Whether the element is one of [`NAMES`].
+    /// Whether the id or the class is one of [`SITE_NAMES`].
     is_named: bool,
+    /// The open element that is dropped, the open `main` and the open `article`: each the outermost one.
     dropped: Option<Open>,
     main: Option<Open>,
-    has_main: bool,
     article: Option<Open>,
-    /// The texts of articles in the text; the last one may be open.
+    /// Whether there is `main`. Then `out` has only its text.
+    has_main: bool,
+    /// Where the texts of articles stand in `out`; the last one may be open.
     articles: Vec<Range<usize>>,
     /// Open elements in which headers and footers are not those of the page.
     sections: usize,
 }
 
-/// The name and the value of an attribute, which may be cut: one byte more than the longest that count.
 #[derive(Default)]
 pub(super) struct Attribute {
-    pub name: Cut,
-    pub value: Cut,
+    pub name: Prefix,
+    pub value: Prefix,
 }
 
+/// The first bytes of a name or value: more than the longest that counts has.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Cut {
+pub(super) struct Prefix {
     bytes: [u8; 16],
     length: usize,
 }
@@ -68,37 +71,9 @@ struct Open {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Main,
-    /// A part of the site.
+    /// One of [`SITE_ROLES`].
     Dropped,
     Other,
-}
-
-impl Cut {
-    pub fn extend(&mut self, bytes: &[u8]) {
-        for byte in bytes.iter().take(self.bytes.len() - self.length) {
-            self.bytes[self.length] = *byte;
-            self.length += 1;
-        }
-    }
-
-    fn is(&self, name: &str) -> bool {
-        self.bytes[..self.length].eq_ignore_ascii_case(name.as_bytes())
-    }
-}
-
-impl Open {
-    /// Reads a tag. Returns whether the element is still open.
-    fn reads(&mut self, tag: &Tag, is_empty: bool) -> bool {
-        if tag.name() != self.tag.name() || is_empty {
-            return true;
-        }
-        self.depth = match tag.is_end {
-            true => self.depth - 1,
-            false if has_optional_end(tag.name()) => 0,
-            false => self.depth + 1,
-        };
-        self.depth > 0
-    }
 }
 
 impl Page {
@@ -116,12 +91,11 @@ impl Page {
         if name.is("hidden") || name.is("aria-hidden") && value.is("true") {
             self.is_hidden = true;
         } else if name.is("id") || name.is("class") {
-            self.is_named |= NAMES.iter().any(|name| value.is(name));
+            self.is_named |= SITE_NAMES.iter().any(|name| value.is(name));
         } else if name.is("role") && self.role.is_none() {
-            let of_site = ["navigation", "complementary", "banner", "contentinfo", "search"];
             self.role = Some(if value.is("main") {
                 Role::Main
-            } else if of_site.iter().any(|role| value.is(role)) {
+            } else if SITE_ROLES.iter().any(|role| value.is(role)) {
                 Role::Dropped
             } else {
                 Role::Other
@@ -129,7 +103,7 @@ impl Page {
         }
     }
 
-    /// Whether text is dropped here.
+    /// Whether text does not count here.
     pub fn is_silent(&self) -> bool {
         self.dropped.is_some() || self.has_main && self.main.is_none()
     }
@@ -137,47 +111,46 @@ impl Page {
     /// Reads a tag after the text `out`. `is_empty` says that its element has no end tag.
     pub(super) fn read(&mut self, tag: &Tag, is_empty: bool, out: &mut Vec<u8>) -> Result<()> {
         self.end_attribute();
-        let Self { role, is_hidden, is_named, .. } = *self;
         let is_empty = is_empty || VOID.contains(&tag.name());
-        if self.dropped.as_mut().is_some_and(|open| open.reads(tag, is_empty)) {
+        if self.dropped.as_mut().is_some_and(|open| open.stays_open(tag, is_empty)) {
             return Ok(());
         }
-        let ended_dropped = self.dropped.take().is_some() && tag.is_end;
+        let was_dropped = self.dropped.take().is_some();
         if is_empty {
             return Ok(());
         }
-        self.main = self.main.take().and_then(|mut open| open.reads(tag, false).then_some(open));
-        if self.article.as_mut().is_some_and(|open| !open.reads(tag, false)) {
+        self.main = self.main.take().and_then(|mut open| open.stays_open(tag, false).then_some(open));
+        if self.article.as_mut().is_some_and(|open| !open.stays_open(tag, false)) {
             self.article = None;
             self.end_article(out.len());
         }
-        if ended_dropped {
-            return Ok(());
+        if !tag.is_end {
+            return self.start_element(tag, out);
         }
-        let is_section = matches!(tag.name(), b"article" | b"section" | b"main" | b"blockquote");
-        if tag.is_end {
-            self.sections -= usize::from(is_section && self.sections > 0);
-            return Ok(());
-        }
+        self.sections -= usize::from(!was_dropped && is_section(tag.name()) && self.sections > 0);
+        Ok(())
+    }
+
+    fn start_element(&mut self, tag: &Tag, out: &mut Vec<u8>) -> Result<()> {
+        let (name, opened) = (tag.name(), Some(Open { tag: *tag, depth: 1 }));
         // Scripts may hide a whole page until they have run.
-        let is_hidden = is_hidden && !matches!(tag.name(), b"html" | b"body");
-        let opened = Some(Open { tag: *tag, depth: 1 });
-        if is_dropped(tag.name(), self.sections > 0 || self.main.is_some())
-            || role == Some(Role::Dropped)
+        let is_hidden = self.is_hidden && !matches!(name, b"html" | b"body");
+        if is_dropped(name, self.sections > 0 || self.main.is_some())
+            || self.role == Some(Role::Dropped)
             || is_hidden
-            || is_named && matches!(tag.name(), b"div" | b"td")
+            || self.is_named && matches!(name, b"div" | b"td")
         {
             self.dropped = opened;
             return Ok(());
         }
-        self.sections += usize::from(is_section);
-        if tag.name() == b"main" || role == Some(Role::Main) {
+        self.sections += usize::from(is_section(name));
+        if name == b"main" || self.role == Some(Role::Main) {
             if !self.has_main {
                 self.has_main = true;
                 out.clear();
             }
             self.main = self.main.take().or(opened);
-        } else if tag.name() == b"article" && !self.has_main && self.article.is_none() {
+        } else if name == b"article" && !self.has_main && self.article.is_none() {
             self.article = opened;
             push(&mut self.articles, out.len()..usize::MAX)?;
         }
@@ -190,7 +163,7 @@ impl Page {
         }
     }
 
-    /// Ends the page: `out` becomes the text that counts, and `places` gets that step. Returns whether that is some.
+    /// Ends the page: `out` becomes the text that counts, and `places` gets that step. Returns whether there is any.
     pub fn end(mut self, out: &mut Vec<u8>, places: Option<&mut Places>) -> Result<bool> {
         self.end_article(out.len());
         let visible = |text: &[u8]| text.iter().filter(|byte| **byte > b' ').count();
@@ -212,12 +185,44 @@ impl Page {
     }
 }
 
+impl Prefix {
+    pub fn extend(&mut self, bytes: &[u8]) {
+        for byte in bytes.iter().take(self.bytes.len() - self.length) {
+            self.bytes[self.length] = *byte;
+            self.length += 1;
+        }
+    }
+
+    fn is(&self, name: &str) -> bool {
+        self.bytes[..self.length].eq_ignore_ascii_case(name.as_bytes())
+    }
+}
+
+impl Open {
+    /// Counts the tag if it has the same name. Returns whether the element stays open.
+    fn stays_open(&mut self, tag: &Tag, is_empty: bool) -> bool {
+        if tag.name() != self.tag.name() || is_empty {
+            return true;
+        }
+        self.depth = match tag.is_end {
+            true => self.depth - 1,
+            false if has_optional_end(tag.name()) => 0,
+            false => self.depth + 1,
+        };
+        self.depth > 0
+    }
+}
+
 fn is_dropped(name: &[u8], is_in_section: bool) -> bool {
     match name {
         b"nav" | b"aside" | b"title" | b"button" | b"select" | b"textarea" | b"label" | b"legend" => true,
         b"header" | b"footer" => !is_in_section,
         _ => false,
     }
+}
+
+fn is_section(name: &[u8]) -> bool {
+    matches!(name, b"article" | b"section" | b"main" | b"blockquote")
 }
 
 fn has_optional_end(name: &[u8]) -> bool {

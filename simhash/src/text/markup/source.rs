@@ -1,8 +1,8 @@
 //! Reads an HTML document for html5gum: in pieces, with ticks between them, and without most of its tags.
 //!
-//! html5gum takes more than a thousand instructions for a tag, and documents have one in every 25 to 50 bytes. So a tag
-//! that does no more than separate words is skipped here. html5gum reads all others, and all that is not written as
-//! usual. In Debian's documentation of Python and PostgreSQL, that leaves 18 of 60 instructions a byte.
+//! html5gum takes more than a thousand instructions for a tag, and documents have one in every 25 to 50 bytes. So plain
+//! tags are skipped here: those that do no more than separate words. html5gum reads all others, and those in unusual
+//! writing. In Debian's documentation of Python and PostgreSQL, that leaves 18 of 60 instructions a byte.
 //! `tests/properties.rs` compares the texts of documents with those that html5gum finds alone.
 
 use std::cell::Cell;
@@ -17,13 +17,17 @@ use crate::ticking::BYTES_BETWEEN_TICKS;
 
 /// Stands for a tag that separates words. A word that was cut goes on after one line break, but not after two.
 pub const SEPARATOR: &[u8] = b"\n\n";
+/// What html5gum looks for in text between tags, and in a title.
+const ENDS_OF_TEXT: &[u8] = b"&<\0\r";
+/// Below this many bytes, skip the trial allocation: if the allocator cannot provide that, nothing else can go on.
+const FEW_BYTES: usize = 256;
 
 /// The part of the document that html5gum has not read.
 pub struct HtmlSource<'a> {
     rest: &'a [u8],
     /// Bytes that are left when the next tick is due.
     next_tick: usize,
-    /// Bytes that html5gum has read one by one since the last piece.
+    /// Bytes that html5gum has read one by one since it last read until a needle.
     single: usize,
     /// Whether plain tags may be skipped here.
     skips_tags: &'a Cell<bool>,
@@ -31,11 +35,6 @@ pub struct HtmlSource<'a> {
     skipped: &'a Cell<usize>,
     tick: &'a dyn Fn(),
 }
-
-/// What html5gum looks for in text between tags, and in a title.
-const ENDS_OF_TEXT: &[u8] = b"&<\0\r";
-/// Below this many bytes, skip the trial allocation: if the allocator cannot provide that, nothing else can go on.
-const FEW_BYTES: usize = 256;
 
 impl<'a> HtmlSource<'a> {
     pub fn new(html: &'a str, skips_tags: &'a Cell<bool>, skipped: &'a Cell<usize>, tick: &'a dyn Fn()) -> Self {
@@ -57,7 +56,7 @@ impl<'a> HtmlSource<'a> {
         &self.rest[..self.rest.len().min(BYTES_BETWEEN_TICKS)]
     }
 
-    /// Skips tags, and white space after them. Returns whether these separate words.
+    /// Skips plain tags, and white space after them. Returns whether these separate words.
     #[inline]
     fn skip_tags(&mut self) -> bool {
         let ahead = self.ahead();
@@ -116,8 +115,8 @@ impl Reader for HtmlSource<'_> {
     }
 }
 
-/// The end of the tag at this offset of a text, and whether it is a box's. None if there is no tag, or if html5gum must
-/// read it.
+/// The end of the plain tag at this offset of a text, and whether it is a box's. None if html5gum must read what is
+/// there.
 #[inline]
 fn plain_tag(text: &[u8], offset: usize) -> Option<(usize, bool)> {
     if *text.get(offset)? != b'<' {
