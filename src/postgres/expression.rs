@@ -76,6 +76,7 @@ impl Expression {
         NonNull::new(node.cast()).map(Self)
     }
 
+    /// A new constant; None for NULL.
     pub fn constant_from<T: IntoDatum>(value: T) -> Option<Self> {
         let (of_type, mut length, mut by_value) = (T::type_oid(), 0, false);
         let value = value.into_datum()?;
@@ -131,7 +132,7 @@ impl Expression {
 
     /// The function and the arguments of a function call or of a binary operator.
     pub fn applied(self) -> Option<(Oid, Vec<Expression>)> {
-        self.call().or_else(|| self.operation().map(|applied| (applied.function, applied.operands.to_vec())))
+        self.call().or_else(|| self.operation().map(|operation| (operation.function, operation.operands.to_vec())))
     }
 
     /// The expressions one of which is the value of this one: arguments of COALESCE, results of CASE, or else itself.
@@ -211,6 +212,7 @@ impl Expression {
         members.map(|member| (member + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16).collect()
     }
 
+    /// The type and the value of a constant that is not NULL.
     pub fn constant(self) -> Option<(Oid, pg_sys::Datum)> {
         let constant = self.node::<pg_sys::Const>()?;
         (!constant.constisnull).then_some((constant.consttype, constant.constvalue))
@@ -357,7 +359,8 @@ impl Expression {
 
     /// The expression with other expressions in place of some columns of its table, which are given by attnum.
     pub fn with_columns_replaced(self, replacements: impl Iterator<Item = (i16, Self)>) -> Self {
-        let keep = pg_sys::ReplaceVarsNoMatchOption::REPLACEVARS_CHANGE_VARNO;
+        // A column without a replacement stays as it is: its varno changes to itself.
+        let others = pg_sys::ReplaceVarsNoMatchOption::REPLACEVARS_CHANGE_VARNO;
         // SAFETY: the list is made here, of valid expressions. Without whole rows, no range table entry is needed.
         unsafe {
             let mut targets = std::ptr::null_mut();
@@ -365,28 +368,34 @@ impl Expression {
                 let target = pg_sys::makeTargetEntry(replacement.as_ptr().cast(), attnum, std::ptr::null_mut(), false);
                 targets = pg_sys::lappend(targets, target.cast());
             }
-            let (node, none, no_link) = (self.as_ptr(), std::ptr::null_mut(), std::ptr::null_mut());
+            let (node, no_entry, no_link) = (self.as_ptr(), std::ptr::null_mut(), std::ptr::null_mut());
             #[cfg(not(any(feature = "pg18", feature = "pg19")))]
             let replaced =
-                pg_sys::ReplaceVarsFromTargetList(node, OWN_VARNO, 0, none, targets, keep, OWN_VARNO, no_link);
+                pg_sys::ReplaceVarsFromTargetList(node, OWN_VARNO, 0, no_entry, targets, others, OWN_VARNO, no_link);
             #[cfg(any(feature = "pg18", feature = "pg19"))]
             let replaced =
-                pg_sys::ReplaceVarsFromTargetList(node, OWN_VARNO, 0, none, targets, 0, keep, OWN_VARNO, no_link);
+                pg_sys::ReplaceVarsFromTargetList(node, OWN_VARNO, 0, no_entry, targets, 0, others, OWN_VARNO, no_link);
             Self::new(replaced).unwrap_or(self)
         }
     }
 
-    /// A copy in which references to columns of the relation `from` of the range table refer to the relation `to`.
-    pub fn with_varno(self, from: i32, to: i32) -> Self {
-        let copy = self.copy();
-        // SAFETY: the copy is a valid node, and nothing else refers to it.
-        unsafe { pg_sys::ChangeVarNodes(copy.as_ptr(), from, to, 0) };
-        copy
+    /// A copy of a query's expression with the columns of the table at `relid` as a stored expression has them.
+    pub fn as_stored(self, relid: i32) -> Self {
+        self.with_varno(relid, OWN_VARNO)
     }
 
-    fn copy(self) -> Self {
-        // SAFETY: the node is valid; its copy is valid too, and not null.
-        unsafe { Self(NonNull::new_unchecked(pg_sys::copyObjectImpl(self.0.as_ptr().cast()).cast())) }
+    /// A copy of a stored expression for a query, in whose range table its table is at `relid`.
+    pub fn in_query(self, relid: i32) -> Self {
+        self.with_varno(OWN_VARNO, relid)
+    }
+
+    fn with_varno(self, from: i32, to: i32) -> Self {
+        // SAFETY: the node is valid. Its copy is valid too and not null, and nothing else refers to it.
+        unsafe {
+            let copy: *mut pg_sys::Node = pg_sys::copyObjectImpl(self.0.as_ptr().cast()).cast();
+            pg_sys::ChangeVarNodes(copy, from, to, 0);
+            Self(NonNull::new_unchecked(copy))
+        }
     }
 }
 

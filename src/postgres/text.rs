@@ -67,8 +67,8 @@ impl FromDatum for TextArgument<'_> {
     }
 }
 
-/// A text in UTF-8, for the algorithm. This is no string, so that it does not become part of a command by mistake: in a
-/// SQL_ASCII database it may have the characters that stand for bytes of the server ([`super::server_text`]).
+/// A text in UTF-8, for the algorithm. This is not a `str`, so that it is not put into a command by mistake: in a
+/// SQL_ASCII database, it may have the characters that stand for bytes of the server ([`super::server_text`]).
 #[derive(Clone, Copy)]
 pub struct Decoded<'a>(&'a str);
 

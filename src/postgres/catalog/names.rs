@@ -80,40 +80,17 @@ pub fn lock_names_in(expression: Expression) -> Result<()> {
             _ => part.node::<pg_sys::ScalarArrayOpExpr>().map(|node| node.opno),
         };
         let collation = part.node::<pg_sys::CollateExpr>().map(|node| node.collOid);
-        let functions = part.functions().into_iter().map(|function| (pg_sys::ProcedureRelationId, function));
-        let of_type = part.any_value_type().map(|of_type| (pg_sys::TypeRelationId, of_type));
-        let operator = operator.map(|operator| (pg_sys::OperatorRelationId, operator));
-        let collation = collation.map(|collation| (pg_sys::CollationRelationId, collation));
-        for (catalog, object) in functions.chain(of_type).chain(operator).chain(collation) {
-            lock_object_names(catalog, object)?;
+        let functions = part.functions().into_iter().map(|function| (pg_sys::ProcedureRelationId, Some(function)));
+        let others = [
+            (pg_sys::TypeRelationId, part.any_value_type()),
+            (pg_sys::OperatorRelationId, operator),
+            (pg_sys::CollationRelationId, collation),
+        ];
+        for (catalog, object) in functions.chain(others) {
+            object.map_or(Ok(()), |object| lock_object_names(catalog, object))?;
         }
     }
     Ok(())
-}
-
-/// The OID in a column of a catalog's row; None if it is NULL, or if the attnum is 0.
-///
-/// # Safety
-/// The row is one of the catalog, and the column has OIDs.
-unsafe fn oid_in(catalog: &Relation, row: pg_sys::HeapTuple, column: i16) -> Option<Oid> {
-    let mut is_null = true;
-    // SAFETY: the caller passes a row of the catalog, and a column of it unless the attnum is 0, which is no column.
-    let value = unsafe { pg_sys::SPI_getbinval(row, catalog.rd_att, column.into(), &mut is_null) };
-    (!is_null).then(|| Oid::from_u32(value.value() as u32))
-}
-
-/// Whether a role gains no rights by renaming its objects: it is a superuser, or the current user.
-fn is_trusted(role: Oid) -> bool {
-    let database_owner = Oid::from_u32(pg_sys::ROLE_PG_DATABASE_OWNER);
-    // SAFETY: look-ups in system caches, whose rows are of this form.
-    unsafe {
-        if role == database_owner {
-            let (cache, database) = (pg_sys::SysCacheIdentifier::DATABASEOID, pg_sys::MyDatabaseId.into());
-            let owner = read_cached(cache, &[database], |row: &pg_sys::FormData_pg_database| row.datdba);
-            return owner.is_some_and(|owner| owner != database_owner && is_trusted(owner));
-        }
-        role == pg_sys::GetUserId() || pg_sys::superuser_arg(role)
-    }
 }
 
 /// Locks an object and its catalog row until the transaction ends, after waiting for all transactions that have changed
@@ -134,7 +111,7 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
             crate::interrupts::tick();
             pg_sys::LockDatabaseObject(catalog, object, 0, ACCESS_SHARE);
             pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
-            let row = find(&opened, object);
+            let row = find_row(&opened, object);
             let has_trusted_owner = row.and_then(|row| oid_in(&opened, row, owner)).is_some_and(is_trusted);
             let locked = match row {
                 Some(row) if !pg_sys::XactReadOnly && !has_trusted_owner => lock_row(&opened, row),
@@ -174,11 +151,11 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
 ///
 /// # Safety
 /// There is an active snapshot, and the catalog has OIDs.
-unsafe fn find(catalog: &Relation, object: Oid) -> Option<pg_sys::HeapTuple> {
+unsafe fn find_row(catalog: &Relation, object: Oid) -> Option<pg_sys::HeapTuple> {
     // SAFETY: the caller passes a catalog with an index on its OIDs. The row is copied before the scan ends.
     unsafe {
-        let (column, index) =
-            (pg_sys::get_object_attnum_oid(catalog.oid()), pg_sys::get_object_oid_index(catalog.oid()));
+        let column = pg_sys::get_object_attnum_oid(catalog.oid());
+        let index = pg_sys::get_object_oid_index(catalog.oid());
         let equal = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
         let mut key = pg_sys::ScanKeyData::default();
         pg_sys::ScanKeyInit(&mut key, column, equal, pg_sys::F_OIDEQ.into(), object.into());
@@ -188,5 +165,30 @@ unsafe fn find(catalog: &Relation, object: Oid) -> Option<pg_sys::HeapTuple> {
         let copy = (!row.is_null()).then(|| pg_sys::heap_copytuple(row));
         pg_sys::systable_endscan(scan);
         copy
+    }
+}
+
+/// The OID in a column of a catalog's row; None if it is NULL, or if the attnum is 0.
+///
+/// # Safety
+/// The row is one of the catalog, and the column has OIDs.
+unsafe fn oid_in(catalog: &Relation, row: pg_sys::HeapTuple, column: i16) -> Option<Oid> {
+    let mut is_null = true;
+    // SAFETY: the caller passes a row of the catalog, and a column of it unless the attnum is 0, which is no column.
+    let value = unsafe { pg_sys::SPI_getbinval(row, catalog.rd_att, column.into(), &mut is_null) };
+    (!is_null).then(|| Oid::from_u32(value.value() as u32))
+}
+
+/// Whether a role gains no rights by renaming its objects: it is a superuser, or the current user.
+fn is_trusted(role: Oid) -> bool {
+    let database_owner = Oid::from_u32(pg_sys::ROLE_PG_DATABASE_OWNER);
+    // SAFETY: look-ups in system caches, whose rows are of this form.
+    unsafe {
+        if role == database_owner {
+            let (cache, database) = (pg_sys::SysCacheIdentifier::DATABASEOID, pg_sys::MyDatabaseId.into());
+            let owner = read_cached(cache, &[database], |row: &pg_sys::FormData_pg_database| row.datdba);
+            return owner.is_some_and(|owner| owner != database_owner && is_trusted(owner));
+        }
+        role == pg_sys::GetUserId() || pg_sys::superuser_arg(role)
     }
 }

@@ -50,7 +50,7 @@ impl Target {
         check_is_owner(oid)?;
         let target = Self::locked(oid, lock > ACCESS_SHARE)?;
         target.check_kind(may_be_view)?;
-        target.check_is_changed_here()?;
+        target.check_is_on_coordinator()?;
         as_owner(target.owner, || f(&target))
     }
 
@@ -128,13 +128,15 @@ impl Target {
     /// The generation expression of a column as SQL; None if the column is not generated. Under the search path of
     /// [`as_owner`], every name outside pg_catalog is schema-qualified.
     pub fn generation_sql(&self, column: &Column) -> Result<Option<String>> {
+        if !column.is_generated {
+            return Ok(None);
+        }
+        let (table, attnum) = (self.oid.to_u32(), column.attnum);
         let query = format!(
             "SELECT pg_catalog.pg_get_expr(adbin, adrelid) FROM pg_catalog.pg_attrdef \
-             WHERE adrelid = {} AND adnum = {}",
-            self.oid.to_u32(),
-            column.attnum
+             WHERE adrelid = {table} AND adnum = {attnum}"
         );
-        if column.is_generated { Ok(query_strings(&query)?.pop()) } else { Ok(None) }
+        Ok(query_strings(&query)?.pop())
     }
 
     /// A column's type and generation clause, as in CREATE TABLE.
@@ -147,7 +149,7 @@ impl Target {
 
     /// Refuses to change a table that Citus manages, except on the coordinator. On another server, some commands would
     /// fail after others have changed the table on all servers.
-    fn check_is_changed_here(&self) -> Result<()> {
+    fn check_is_on_coordinator(&self) -> Result<()> {
         if !self.has_locked_names || distribution(self.oid)?.is_none() || is_coordinator() {
             return Ok(());
         }

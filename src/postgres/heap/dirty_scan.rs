@@ -42,8 +42,8 @@ pub struct FoundVersion<'a> {
     pub entry: ItemPointerData,
     /// The value of the included column in the entry.
     pub value: Option<i64>,
-    /// Whether the version has replaced, during the search, the one that the entry is of. It may have other keys.
-    pub has_moved: bool,
+    /// Whether the version is later than the entry's, which it has replaced during the search. It may have other keys.
+    pub is_later: bool,
 }
 
 /// A set of tids of index entries, or of row versions, in the tables that a search reads. All indexes of a table have
@@ -126,15 +126,15 @@ impl<'a> DirtyScan<'a> {
     /// `accepts` does not panic.
     pub unsafe fn next(&mut self, accepts: impl Fn(i64) -> bool, skipped: &EntrySet) -> Option<FoundVersion<'_>> {
         let (slot, description) = (self.slot.as_ptr(), self.scan.description);
-        let has_moved = loop {
+        let is_later = loop {
             crate::interrupts::tick();
             // SAFETY: the scan has begun, and the slot belongs to its table. Both snapshots outlive the scan, and
             // neither is an MVCC snapshot, with which an index scan may release its pins.
             unsafe {
                 // Versions of a row may share an index entry, and differ in columns that the index does not have.
                 let is_same_entry = (*description).xs_heap_continue;
-                if !is_same_entry && !self.next_entry(&accepts, skipped)? {
-                    continue;
+                if !is_same_entry {
+                    self.next_entry(&accepts, skipped)?;
                 }
                 (*description).xs_snapshot = &mut *self.snapshot;
                 if pg_sys::index_fetch_heap(description, slot) {
@@ -147,7 +147,27 @@ impl<'a> DirtyScan<'a> {
             }
         };
         let (table, version, state) = (self.table, self.version(), state_of(&self.snapshot));
-        Some(FoundVersion { table, version, state, entry: self.entry, value: self.value, has_moved })
+        Some(FoundVersion { table, version, state, entry: self.entry, value: self.value, is_later })
+    }
+
+    /// Reads up to the next entry whose row is to be fetched; None at the end, or at the limit of refusals.
+    ///
+    /// # Safety
+    /// As for [`Self::next`].
+    unsafe fn next_entry(&mut self, accepts: impl Fn(i64) -> bool, skipped: &EntrySet) -> Option<()> {
+        while !self.is_at_refusal_limit() {
+            crate::interrupts::tick();
+            match unsafe { self.scan.next(&accepts) } {
+                EntryRead::Entry(value) => (self.entry, self.value) = (self.scan.tid(), value),
+                EntryRead::Pause => continue,
+                EntryRead::End => return None,
+            }
+            let sets = [skipped, self.search.entries_without_row];
+            if !sets.iter().any(|set| set.has(self.table.oid(), self.entry)) {
+                return Some(());
+            }
+        }
+        None
     }
 
     /// Fetches the version that has replaced those of an entry, which the dirty snapshot does not see. None if there is
@@ -175,27 +195,12 @@ impl<'a> DirtyScan<'a> {
                     let (deleter, tid) = last?.replacement()?;
                     return visible_from(self.table, (Some(deleter), tid), self.slot, &mut self.snapshot);
                 }
+                // The insertion was rolled back, or the row was deleted or replaced before the search.
                 _ => self.search.entries_without_row,
             };
             entries.add(self.table.oid(), self.entry);
         }
         None
-    }
-
-    /// Reads the next entry; false if it has none whose row is to be fetched. None at the end.
-    ///
-    /// # Safety
-    /// As for [`Self::next`].
-    unsafe fn next_entry(&mut self, accepts: impl Fn(i64) -> bool, skipped: &EntrySet) -> Option<bool> {
-        if self.is_at_refusal_limit() {
-            return None;
-        }
-        match unsafe { self.scan.next(accepts) } {
-            EntryRead::Entry(value) => (self.entry, self.value) = (self.scan.tid(), value),
-            EntryRead::Pause => return Some(false),
-            EntryRead::End => return None,
-        }
-        Some([skipped, self.search.entries_without_row].iter().all(|set| !set.has(self.table.oid(), self.entry)))
     }
 
     fn version(&self) -> RowVersion<'_> {

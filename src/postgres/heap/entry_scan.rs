@@ -93,10 +93,9 @@ impl EntryScan {
     /// # Safety
     /// The index supports these keys, and their number is the `keys` of [`Self::begin`].
     pub unsafe fn rescan(&mut self, keys: &mut [pg_sys::ScanKeyData]) {
+        let no_order = std::ptr::null_mut();
         // SAFETY: the caller passes valid keys; they are copied.
-        unsafe {
-            pg_sys::index_rescan(self.description, keys.as_mut_ptr(), keys.len() as i32, std::ptr::null_mut(), 0);
-        }
+        unsafe { pg_sys::index_rescan(self.description, keys.as_mut_ptr(), keys.len() as i32, no_order, 0) };
     }
 
     /// Begins to look up an integer key after keys on the columns before it, and a range of the column after it.

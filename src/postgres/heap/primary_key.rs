@@ -2,12 +2,12 @@
 
 use std::cmp::Ordering;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::pg_sys::{self, Datum, Oid};
 
 use super::row::Row;
 use crate::catalog::column::Column;
 use crate::catalog::relation::Relation;
+use crate::error::Result;
 use crate::json;
 use crate::settings::with_fixed_settings;
 use crate::text::from_server;
@@ -29,7 +29,7 @@ struct KeyColumn {
 pub struct KeyValue(Vec<Datum>);
 
 impl PrimaryKey {
-    pub fn read(table: &Relation) -> Result<Self, ErrorReport> {
+    pub fn read(table: &Relation) -> Result<Self> {
         // SAFETY: the table and its index are open, and the index has a collation for each key.
         unsafe {
             #[cfg(not(any(feature = "pg18", feature = "pg19")))]
@@ -93,7 +93,7 @@ impl PrimaryKey {
     }
 
     /// The key as PostgreSQL writes it in its messages: `(id)=(42)`. None if there is no key.
-    pub fn describe(&self, key: &KeyValue) -> Result<Option<String>, ErrorReport> {
+    pub fn describe(&self, key: &KeyValue) -> Result<Option<String>> {
         if key.0.is_empty() {
             return Ok(None);
         }
@@ -103,7 +103,7 @@ impl PrimaryKey {
 
     /// The key as a JSON object: `{"id": 42}`. Values that are not integers are strings, which do not depend on the
     /// session's settings. None if there is no key.
-    pub fn to_json<'a>(&'a self, key: &KeyValue) -> Result<Option<String>, ErrorReport> {
+    pub fn to_json<'a>(&'a self, key: &KeyValue) -> Result<Option<String>> {
         if key.0.is_empty() {
             return Ok(None);
         }
@@ -119,7 +119,7 @@ impl PrimaryKey {
     }
 
     /// The values as text, by the output functions of their types.
-    fn texts(&self, key: &KeyValue) -> Result<Vec<String>, ErrorReport> {
+    fn texts(&self, key: &KeyValue) -> Result<Vec<String>> {
         let text = |(key, &value): (&KeyColumn, &Datum)| {
             let (mut output, mut is_varlena) = (Oid::INVALID, false);
             // SAFETY: the value is of this type, whose output function returns a NUL-terminated string.

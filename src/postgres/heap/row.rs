@@ -51,10 +51,10 @@ impl<'a> Row<'a> {
             (None, None) => true,
             (Some(a), Some(b)) => self.attribute(column).zip(other.attribute(column)).is_some_and(|(ours, theirs)| {
                 // Values with the same stored bytes are equal, so do not detoast them.
-                let are_alike = || self.varlena(column).is_some_and(|ours| other.varlena(column) == Some(ours));
+                let have_same_bytes = || self.varlena(column).is_some_and(|ours| other.varlena(column) == Some(ours));
                 // SAFETY: both values are of the attribute's type.
                 let are_equal = || unsafe { pg_sys::datum_image_eq(a, b, ours.attbyval, ours.attlen.into()) };
-                ours.atttypid == theirs.atttypid && (are_alike() || are_equal())
+                ours.atttypid == theirs.atttypid && (have_same_bytes() || are_equal())
             }),
             _ => false,
         })

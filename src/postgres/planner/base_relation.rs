@@ -59,7 +59,7 @@ impl BaseRelation {
         is_table && !entry.inh && entry.tablesample.is_null()
     }
 
-    fn rel(&self) -> &pg_sys::RelOptInfo {
+    fn info(&self) -> &pg_sys::RelOptInfo {
         // SAFETY: the relation lives as long as the planner is at work on the query.
         unsafe { &*self.relation }
     }
@@ -79,22 +79,23 @@ impl BaseRelation {
 
     /// The table's index in the query's range table.
     pub fn relid(&self) -> i32 {
-        self.rel().relid as i32
+        self.info().relid as i32
     }
 
+    /// The number of rows of the table, before any condition, as the planner estimates it; at least 1.
     pub fn rows(&self) -> f64 {
-        self.rel().tuples.max(1.0)
+        self.info().tuples.max(1.0)
     }
 
     pub fn pages(&self) -> f64 {
-        f64::from(self.rel().pages).max(1.0)
+        f64::from(self.info().pages).max(1.0)
     }
 
     /// The costs of reading a page in random order and in sequence.
     pub fn page_costs(&self) -> (f64, f64) {
         let (mut random, mut sequential) = (0.0, 0.0);
         // SAFETY: the tablespace is that of the table; the results are written to the two numbers.
-        unsafe { pg_sys::get_tablespace_page_costs(self.rel().reltablespace, &mut random, &mut sequential) };
+        unsafe { pg_sys::get_tablespace_page_costs(self.info().reltablespace, &mut random, &mut sequential) };
         (random, sequential)
     }
 
@@ -122,8 +123,8 @@ impl BaseRelation {
     pub fn all_conditions(&self) -> Vec<Condition> {
         // SAFETY: both are lists of RestrictInfo nodes.
         unsafe {
-            let own = conditions(self.rel().baserestrictinfo).into_iter();
-            let joins = conditions(self.rel().joininfo).into_iter();
+            let own = conditions_in(self.info().baserestrictinfo).into_iter();
+            let joins = conditions_in(self.info().joininfo).into_iter();
             let joins = joins.filter(|join| pg_sys::join_clause_is_movable_to(join.info, self.relation));
             own.chain(joins).collect()
         }
@@ -135,9 +136,9 @@ impl BaseRelation {
         unsafe { pg_sys::restriction_is_securely_promotable(condition.info, self.relation) }
     }
 
-    /// The expressions of the table's columns that have the order of the query's first sort key; empty unless the order
-    /// is ascending, of integers, with NULLs last.
-    pub fn orders(&self) -> Vec<Expression> {
+    /// The query's first sort key, as expressions of the table's columns that have its order; empty unless this is
+    /// ascending, of integers, with NULLs last.
+    pub fn first_sort_key(&self) -> Vec<Expression> {
         // SAFETY: the planner's lists of path keys and their equivalence classes are valid.
         unsafe {
             let keys = nodes::<pg_sys::PathKey>((*self.root).query_pathkeys);
@@ -151,7 +152,7 @@ impl BaseRelation {
             if !is_ascending || !is_of_integers || (*key).pk_nulls_first || (*class).ec_has_volatile {
                 return Vec::new();
             }
-            let relids = self.rel().relids;
+            let relids = self.info().relids;
             // The members include the child members, which refer to members of a family.
             #[cfg(not(any(feature = "pg18", feature = "pg19")))]
             let members = nodes((*class).ec_members).into_iter();
@@ -172,7 +173,7 @@ impl BaseRelation {
     pub fn may_see_hidden_rows(&self, expression: Expression) -> bool {
         // SAFETY: the planner and the expression are valid.
         unsafe {
-            (*self.root).qual_security_level <= self.rel().baserestrict_min_security
+            (*self.root).qual_security_level <= self.info().baserestrict_min_security
                 || !pg_sys::contain_leaked_vars(expression.as_ptr())
         }
     }
@@ -210,12 +211,12 @@ impl BaseRelation {
             let outer = self.outer([comparison.value])?;
             Some(Equality { comparison, outer, share: self.share(&condition) })
         };
-        self.conditions().into_iter().chain(self.implied(column)).filter_map(equality).collect()
+        self.conditions().into_iter().chain(self.implied_conditions(column)).filter_map(equality).collect()
     }
 
     /// The join conditions on a column that follow from equalities of the query: PostgreSQL lists them nowhere else.
-    fn implied(&self, mut column: i16) -> Vec<Condition> {
-        if !self.rel().has_eclass_joins {
+    fn implied_conditions(&self, mut column: i16) -> Vec<Condition> {
+        if !self.info().has_eclass_joins {
             return Vec::new();
         }
         // SAFETY: the planner is at work on this relation. `is_member_column` gets a pointer to the attnum.
@@ -225,9 +226,9 @@ impl BaseRelation {
                 self.relation,
                 Some(is_member_column),
                 (&raw mut column).cast(),
-                self.rel().lateral_referencers,
+                self.info().lateral_referencers,
             );
-            let mut implied = conditions(implied);
+            let mut implied = conditions_in(implied);
             implied.retain(|condition| self.may_come_first(condition));
             implied
         }
@@ -257,30 +258,27 @@ impl BaseRelation {
     pub fn has_chosen_scan(&self) -> bool {
         // SAFETY: the planner is at work on this relation.
         let default = unsafe { (*(*self.root).glob).default_pgs_mask };
-        let scans = self.rel().pgs_mask & u64::from(pg_sys::PGS_SCAN_ANY);
+        let scans = self.info().pgs_mask & u64::from(pg_sys::PGS_SCAN_ANY);
         // The settings of the planner, such as enable_seqscan, are in the default.
         scans != default & u64::from(pg_sys::PGS_SCAN_ANY) && scans.count_ones() <= 1
     }
 
     fn index_infos(&self) -> impl Iterator<Item = &pg_sys::IndexOptInfo> {
         // SAFETY: the list has valid IndexOptInfo nodes, which live as long as the relation.
-        unsafe { nodes(self.rel().indexlist).into_iter().map(|index: *mut pg_sys::IndexOptInfo| &*index) }
+        unsafe { nodes(self.info().indexlist).into_iter().map(|index: *mut pg_sys::IndexOptInfo| &*index) }
     }
 
     /// Whether an expression refers to columns of this table, and of no other.
     pub fn owns(&self, expression: Expression) -> bool {
         // SAFETY: the planner and the expression are valid.
-        unsafe {
-            let relations = pg_sys::pull_varnos(self.root, expression.as_ptr());
-            pg_sys::bms_equal(relations, self.rel().relids)
-        }
+        unsafe { pg_sys::bms_equal(pg_sys::pull_varnos(self.root, expression.as_ptr()), self.info().relids) }
     }
 
     /// The relations that expressions refer to besides this one; None if one refers to this one too, or is volatile.
     pub fn outer(&self, expressions: impl IntoIterator<Item = Expression>) -> Option<Outer> {
         // SAFETY: the planner and the expressions are valid. Sets are the planner's, and are not changed elsewhere.
         unsafe {
-            let mut relations = pg_sys::bms_copy(self.rel().lateral_relids);
+            let mut relations = pg_sys::bms_copy(self.info().lateral_relids);
             for expression in expressions {
                 if expression.is_volatile() {
                     return None;
@@ -291,17 +289,16 @@ impl BaseRelation {
         }
     }
 
-    /// The cost of the conditions: before the first row, and for each row.
-    pub fn condition_costs(&self) -> (f64, f64) {
-        let cost = self.rel().baserestrictcost;
-        (cost.startup, cost.per_tuple)
+    /// The cost of evaluating the conditions.
+    pub fn condition_cost(&self) -> pg_sys::QualCost {
+        self.info().baserestrictcost
     }
 
-    /// Whether a scan that costs so much is of one member of a family, and takes less time than starting a parallel
-    /// worker. PostgreSQL would distribute the scans of many such members to workers. It does not do so with its own
-    /// scans of indexes, because it has parallel ones, which it expects to cost no less.
-    fn is_below_worker(&self, cost: f64) -> bool {
-        let is_member = self.rel().reloptkind == pg_sys::RelOptKind::RELOPT_OTHER_MEMBER_REL;
+    /// Whether a scan with this cost is of one member of a family, and takes less time than starting a parallel worker.
+    /// PostgreSQL would distribute the scans of many such members to workers. It does not do so with its own scans of
+    /// indexes, because it has parallel ones, which it expects to cost no less.
+    fn is_cheaper_than_worker(&self, cost: f64) -> bool {
+        let is_member = self.info().reloptkind == pg_sys::RelOptKind::RELOPT_OTHER_MEMBER_REL;
         // SAFETY: the setting is a plain number.
         is_member && cost < unsafe { pg_sys::parallel_setup_cost }
     }
@@ -329,13 +326,14 @@ impl BaseRelation {
             path.type_ = pg_sys::NodeTag::T_CustomPath;
             path.pathtype = pg_sys::NodeTag::T_CustomScan;
             path.parent = self.relation;
-            path.pathtarget = self.rel().reltarget;
+            path.pathtarget = self.info().reltarget;
             // An empty set must be null.
             let outer = if outer.is_empty() { std::ptr::null_mut() } else { outer.0 };
             path.param_info = pg_sys::get_baserel_parampathinfo(self.root, self.relation, outer);
             let parameters = path.param_info.as_ref();
-            path.parallel_safe = self.rel().consider_parallel && (parameters.is_some() || !self.is_below_worker(total));
-            path.rows = parameters.map_or(self.rel().rows, |parameters| parameters.ppi_rows);
+            path.parallel_safe =
+                self.info().consider_parallel && (parameters.is_some() || !self.is_cheaper_than_worker(total));
+            path.rows = parameters.map_or(self.info().rows, |parameters| parameters.ppi_rows);
             path.startup_cost = startup;
             path.total_cost = total;
             if is_ordered {
@@ -399,7 +397,7 @@ unsafe extern "C-unwind" fn is_member_column(
 ///
 /// # Safety
 /// `infos` is such a list of the running planner, or null.
-pub(super) unsafe fn conditions(infos: *mut pg_sys::List) -> Vec<Condition> {
+pub(super) unsafe fn conditions_in(infos: *mut pg_sys::List) -> Vec<Condition> {
     unsafe {
         let infos = nodes::<pg_sys::RestrictInfo>(infos).into_iter();
         infos.filter_map(|info| Some(Condition { info, expression: Expression::new((*info).clause)? })).collect()

@@ -5,6 +5,6 @@
 pub mod base_relation;
 mod comparison;
 pub mod planner_info;
-mod row_estimate;
+pub mod row_estimate;
 pub mod semi_join;
 pub mod support;

@@ -9,31 +9,20 @@ use super::base_relation::{BaseRelation, Condition};
 use super::semi_join::is_semi_or_anti;
 use crate::list::nodes;
 
+/// A corrected estimate of a condition.
+pub struct ConditionEstimate {
+    pub condition: Condition,
+    /// The share of the rows, or of the pairs of rows in a join, that fulfil the condition.
+    pub share: f64,
+    /// In a semi-join or anti-join, the share of the outer rows for which some row fulfils it.
+    pub share_of_outer: f64,
+}
+
 impl BaseRelation {
-    /// Sets the planner's estimate of a condition, which [`BaseRelation::estimate_rows`] applies: the share of rows or,
-    /// in a join, of pairs of rows for which it is true; and in a semi-join, of the outer rows.
-    pub fn set_share(&self, condition: &Condition, share: f64, share_of_outer: f64) {
-        // SAFETY: the condition is valid, and its estimates are plain numbers, which the planner computes once.
-        unsafe {
-            (*condition.info).norm_selec = share;
-            (*condition.info).outer_selec =
-                if self.is_in_semi_or_anti_join(condition) { share_of_outer } else { share };
-        }
-    }
-
-    fn is_in_semi_or_anti_join(&self, condition: &Condition) -> bool {
-        // SAFETY: the planner's list has valid SpecialJoinInfo nodes.
-        unsafe {
-            nodes((*self.root).join_info_list).into_iter().any(|join: *mut pg_sys::SpecialJoinInfo| {
-                is_semi_or_anti((*join).jointype)
-                    && pg_sys::bms_overlap((*join).syn_righthand, (*condition.info).clause_relids)
-            })
-        }
-    }
-
-    /// Estimates again how many rows of the relation fulfil the conditions, and the rows of each path. `joins` are join
-    /// conditions, each with its share of the pairs of rows.
-    pub fn estimate_rows(&self, joins: &[(Condition, f64)]) {
+    /// Applies estimates of conditions: to the conditions, to the number of rows of the relation that fulfil all of
+    /// them, and to the rows of each path.
+    pub fn apply_estimates(&self, estimates: &[ConditionEstimate]) {
+        estimates.iter().for_each(|estimate| self.set_share(estimate));
         // The parent of a family: of the partitions or inheritors of a table, or of the parts of a UNION ALL.
         if self.range_table_entry().inh {
             self.sum_rows();
@@ -50,9 +39,9 @@ impl BaseRelation {
                 let clauses = (*parameters).ppi_clauses;
                 let rows = pg_sys::get_parameterized_baserel_size(self.root, self.relation, clauses);
                 // This estimates join conditions by their operators: replace these estimates.
-                let of_path = joins.iter().filter(|(join, _)| pg_sys::list_member_ptr(clauses, join.info.cast()));
-                let join_correction: f64 =
-                    of_path.map(|(join, share)| share / self.share(join).max(f64::MIN_POSITIVE)).product();
+                let of_path = estimates.iter().filter(|of| pg_sys::list_member_ptr(clauses, of.condition.info.cast()));
+                let correction = |of: &ConditionEstimate| of.share / self.share(&of.condition).max(f64::MIN_POSITIVE);
+                let join_correction: f64 = of_path.map(correction).product();
                 // Like PostgreSQL, estimate no more rows than without the parameters.
                 (*parameters).ppi_rows = pg_sys::clamp_row_est((rows * join_correction).min((*self.relation).rows));
             }
@@ -64,6 +53,22 @@ impl BaseRelation {
                     None => pg_sys::clamp_row_est(path.rows * rows_ratio),
                 };
             }
+        }
+    }
+
+    /// Sets the planner's estimate of a condition.
+    fn set_share(&self, estimate: &ConditionEstimate) {
+        let &ConditionEstimate { condition, share, share_of_outer } = estimate;
+        // SAFETY: the condition is valid, and its estimates are plain numbers, which the planner computes once. The
+        // planner's list of joins has valid SpecialJoinInfo nodes.
+        unsafe {
+            let info = condition.info;
+            let has_condition = |join: *mut pg_sys::SpecialJoinInfo| {
+                is_semi_or_anti((*join).jointype) && pg_sys::bms_overlap((*join).syn_righthand, (*info).clause_relids)
+            };
+            let is_in_semi_join = nodes((*self.root).join_info_list).into_iter().any(has_condition);
+            (*info).norm_selec = share;
+            (*info).outer_selec = if is_in_semi_join { share_of_outer } else { share };
         }
     }
 

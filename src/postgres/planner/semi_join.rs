@@ -5,22 +5,22 @@ use std::cell::Cell;
 use pgrx::pg_sys::{self, NodeTag};
 use pgrx::prelude::*;
 
-use super::base_relation::conditions;
+use super::base_relation::conditions_in;
 use crate::expression::Expression;
 use crate::list::nodes;
 
 thread_local! {
     static PREVIOUS_HOOK: Cell<pg_sys::set_join_pathlist_hook_type> = const { Cell::new(None) };
-    static IS_DEAR: Cell<fn(Expression) -> bool> = const { Cell::new(|_| false) };
+    static IS_COSTLY: Cell<fn(Expression) -> bool> = const { Cell::new(|_| false) };
 }
 
-/// Charges hash joins for all pairs of rows with equal keys that they compare, in semi-joins and anti-joins with a
-/// condition that `is_dear` recognises. Called once, when the library is loaded.
+/// Sets the hook that charges hash joins for all pairs of rows with equal keys that they compare, in semi-joins and
+/// anti-joins with a condition that `is_costly` recognises. Called once, when the library is loaded.
 ///
 /// PostgreSQL charges them for one pair of each outer row that they return (final_cost_hashjoin in costsize.c), as if
 /// the other conditions of the join were true for nearly all pairs.
-pub fn charge_hash_joins(is_dear: fn(Expression) -> bool) {
-    IS_DEAR.set(is_dear);
+pub fn set_semi_join_hook(is_costly: fn(Expression) -> bool) {
+    IS_COSTLY.set(is_costly);
     // SAFETY: the library is loaded by one thread, and is never unloaded.
     unsafe {
         PREVIOUS_HOOK.set(pg_sys::set_join_pathlist_hook);
@@ -43,7 +43,7 @@ unsafe extern "C-unwind" fn consider_join(
             pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, outer, inner, kind, extra));
         }
         if is_semi_or_anti(kind)
-            && conditions((*extra).restrictlist).iter().any(|condition| IS_DEAR.get()(condition.expression))
+            && conditions_in((*extra).restrictlist).iter().any(|condition| IS_COSTLY.get()(condition.expression))
         {
             SemiJoin { root, relation, outer, inner, kind, extra }.charge_hash_joins();
         }

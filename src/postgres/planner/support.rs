@@ -18,7 +18,7 @@ pub enum Request<'a> {
 }
 
 /// Calls `f` with a request. It returns None, or writes an answer into the request: only [`Request::Selectivity`] has a
-/// place for one. The others are made so that `f` can raise errors and warnings.
+/// field for one. The others are made so that `f` can raise errors and warnings.
 pub fn answer(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Option<()>>) -> Result<Internal> {
     let datum = request.unwrap().unwrap_or_else(Datum::null);
     // SAFETY: the planner passes a support request, of the type that its tag says, with pointers that stay valid.
@@ -41,11 +41,8 @@ pub fn answer(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Option<()
                 let request = &*datum.cast_mut_ptr::<pg_sys::SupportRequestCost>();
                 let call = Expression::new(request.node).and_then(Expression::window_call);
                 let planner = Planner::new(request.root);
-                planner.zip(call).map(|(planner, (function, arguments))| Request::WindowCost {
-                    planner,
-                    function,
-                    arguments,
-                })
+                let cost = |(planner, (function, arguments))| Request::WindowCost { planner, function, arguments };
+                planner.zip(call).map(cost)
             }
             _ => None,
         }

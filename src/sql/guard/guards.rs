@@ -47,7 +47,7 @@ fn definition(arguments: &[u8]) -> Result<String> {
         let message = format!("{} bytes of arguments are too many to be shown", arguments.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message));
     }
-    let document = object(Arguments::parse_stored(arguments)?.members()?);
+    let document = object(Arguments::parse_stored(arguments)?.to_json_members()?);
     // Each number becomes the shortest one of the same `f64`, which is what it means here: `jsonb` refuses numbers of
     // very many digits, such as 1e-99999.
     let unreadable = |error: Error| user_error(PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, error.to_string());

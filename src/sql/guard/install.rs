@@ -78,12 +78,11 @@ fn simhash_unguard(target: Option<pg_sys::Oid>, call: Call<'_>) -> Result<()> {
         }
         check_allows_triggers(&table.open())?;
         notice(format!("dropping trigger {TRIGGER_NAME} on table \"{}\"", table.name));
-        execute(&format!("DROP TRIGGER {TRIGGER_NAME} ON {}", table.sql()))?;
-        Ok(())
+        execute(&format!("DROP TRIGGER {TRIGGER_NAME} ON {}", table.sql())).map(drop)
     })
 }
 
-/// What a user asks for. None is what the guard of the table has, or the default if it has none. Empty texts are none.
+/// What a user asks for. None stands for what the existing guard has or else the default, an empty text for no value.
 struct AskedGuard {
     schema: ExtensionSchema,
     action: Option<Action>,
@@ -101,10 +100,9 @@ impl AskedGuard {
         let existing = find_guard(schema, table)?;
         let unreadable =
             |error: ErrorReport| error.with_hint("The guard of the table cannot be read: call simhash_unguard first.");
-        let old = existing.as_ref().map(|existing| Arguments::parse(&existing.arguments));
-        let old = old.transpose().map_err(unreadable)?;
+        let old = existing.as_ref().map(|guard| Arguments::parse(&guard.arguments)).transpose().map_err(unreadable)?;
         let relation = table.open();
-        let (new, searched) = self.over(old.as_ref(), &relation)?.check(table, &relation)?;
+        let (new, searched) = self.completed_from(old.as_ref(), &relation)?.check(table, &relation)?;
         drop(relation);
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
         // SAFETY: the memory context of the running call.
@@ -131,24 +129,12 @@ impl AskedGuard {
             ));
         }
         report.report(PgLogLevel::NOTICE);
-        if is_the_same {
-            return Ok(());
-        }
-        let states = states(schema, table)?;
-        let arguments: Vec<_> = arguments.iter().map(quote_literal).collect();
-        execute(&format!(
-            "CREATE OR REPLACE TRIGGER {TRIGGER_NAME} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION \
-             {}({})",
-            table.sql(),
-            schema.locked_name(c"simhash_dedup", &[])?,
-            arguments.join(", ")
-        ))?;
-        states.iter().try_for_each(|state| execute(state).map(drop))
+        if is_the_same { Ok(()) } else { create_trigger(schema, table, &arguments) }
     }
 
-    /// What is asked for, with what the guard has for what is not given. A source is left out if its column is gone; so
-    /// is the mark column by another action.
-    fn over(mut self, guard: Option<&Arguments>, table: &Relation) -> Result<Self> {
+    /// Completes what is asked for with the arguments of the existing guard. Its source is not taken if the column is
+    /// gone, nor its mark column by another action than mark.
+    fn completed_from(mut self, guard: Option<&Arguments>, table: &Relation) -> Result<Self> {
         let Some(guard) = guard else { return Ok(self) };
         let is_gone = |column: String| Ok(Column::find(table, &column)?.is_none());
         let sql = |sql: &Option<String>| sql.as_deref().map(AskedSql::of_guard);
@@ -166,8 +152,8 @@ impl AskedGuard {
         Ok(self)
     }
 
-    /// Makes the trigger's checks, and further checks that the trigger cannot make. Returns the trigger's arguments,
-    /// and the tables to search.
+    /// Makes the trigger's checks, and those that the trigger cannot make. Returns the trigger's arguments, and the
+    /// tables to search.
     fn check(self, table: &Target, relation: &Relation) -> Result<(Arguments, Vec<SearchedTable>)> {
         check_is_whole(table)?;
         let (action, scope) = (self.action.unwrap_or(Action::Reject), self.scope.unwrap_or_default());
@@ -222,7 +208,7 @@ fn warn_of_shared_key(table: &Target, relation: &Relation) -> Result<()> {
     Ok(())
 }
 
-/// What changes of a guard, one argument a line.
+/// The changes of a guard, one argument a line.
 fn changes(old: &Arguments, new: &Arguments) -> Result<String> {
     /// Of longer values, the beginning is shown: weights may be many.
     const MAX_SHOWN_BYTES: usize = 500;
@@ -231,23 +217,29 @@ fn changes(old: &Arguments, new: &Arguments) -> Result<String> {
         long if long.len() > MAX_SHOWN_BYTES => shorten(long),
         _ => value,
     };
-    let both = old.members()?.into_iter().zip(new.members()?);
+    let both = old.to_json_members()?.into_iter().zip(new.to_json_members()?);
     let changed = both.filter(|((_, old), (_, new))| old != new);
     let lines = changed.map(|((name, old), (_, new))| format!("{name}: {} -> {}", shown(old), shown(new)));
     Ok(lines.collect::<Vec<_>>().join("\n"))
 }
 
-struct ExistingGuard {
-    arguments: Vec<String>,
-    is_before_each_row: bool,
-    /// When it fires, as `pg_trigger` has it.
-    tgenabled: u8,
+/// Creates the trigger, or replaces it and restores when it fires.
+fn create_trigger(schema: ExtensionSchema, table: &Target, arguments: &[String]) -> Result<()> {
+    let restore = commands_to_restore_states(schema, table)?;
+    let arguments: Vec<_> = arguments.iter().map(quote_literal).collect();
+    execute(&format!(
+        "CREATE OR REPLACE TRIGGER {TRIGGER_NAME} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION {}({})",
+        table.sql(),
+        schema.locked_name(c"simhash_dedup", &[])?,
+        arguments.join(", ")
+    ))?;
+    restore.iter().try_for_each(|command| execute(command).map(drop))
 }
 
 /// The commands that make the triggers of a table and of its partitions fire when they do now: CREATE OR REPLACE
 /// TRIGGER enables all of them. An error if another trigger of a partition has the guard's name.
-fn states(schema: ExtensionSchema, table: &Target) -> Result<Vec<String>> {
-    let mut states = Vec::new();
+fn commands_to_restore_states(schema: ExtensionSchema, table: &Target) -> Result<Vec<String>> {
+    let mut commands = Vec::new();
     // CREATE TRIGGER takes the same lock, and so does ALTER TABLE ... DISABLE TRIGGER.
     for member in table.family(SHARE_ROW_EXCLUSIVE)? {
         let state = match find_guard(schema, &member)?.map(|guard| guard.tgenabled) {
@@ -256,9 +248,16 @@ fn states(schema: ExtensionSchema, table: &Target) -> Result<Vec<String>> {
             Some(pg_sys::TRIGGER_DISABLED) => "DISABLE",
             _ => continue,
         };
-        states.push(format!("ALTER TABLE ONLY {} {state} TRIGGER {TRIGGER_NAME}", member.sql()));
+        commands.push(format!("ALTER TABLE ONLY {} {state} TRIGGER {TRIGGER_NAME}", member.sql()));
     }
-    Ok(states)
+    Ok(commands)
+}
+
+struct ExistingGuard {
+    arguments: Vec<String>,
+    is_before_each_row: bool,
+    /// When it fires, as `pg_trigger` has it.
+    tgenabled: u8,
 }
 
 /// The guard of a table; None if it has none. An error if another trigger has its name, or it has another name.

@@ -91,8 +91,7 @@ impl SampledTable {
         if self.quoted_scope.is_empty() {
             return Ok(String::new());
         }
-        let columns: Vec<_> = self.quoted_scope.iter().map(|column| format!("t.{column}")).collect();
-        let columns = columns.join(", ");
+        let columns = self.quoted_scope.iter().map(|column| format!("t.{column}")).collect::<Vec<_>>().join(", ");
         // Citus 13 ignores WITH TIES after a window function. The sample is the same when it is read twice.
         Ok(if distribution(self.oid)?.is_some() {
             let same = |column: &String| format!("t.{column} IS NOT DISTINCT FROM g.{column}");

@@ -47,8 +47,8 @@ fn simhash_layouts(
     };
     let max_distance = check_distance(max_distance)?;
     let searches = BLOCK_COUNTS.map(|blocks| (blocks, max_distance));
-    let (fingerprint, scope, lock) = (from_bytes(fingerprint.to_bytes())?, Scope::read(scope)?, ACCESS_SHARE);
-    let ((sample, rows), indexed) = Target::lock_indexable(target, lock, |table| {
+    let (fingerprint, scope) = (from_bytes(fingerprint.to_bytes())?, Scope::read(scope)?);
+    let ((sample, rows), indexed) = Target::lock_indexable(target, ACCESS_SHARE, |table| {
         let table = SampledTable::new(table, &fingerprint, &scope)?;
         Ok((table.sample()?, table.indexed))
     })?;

@@ -31,6 +31,7 @@ pub struct IndexedBlock {
     pub is_partial: bool,
 }
 
+/// An indexed block, and the scope of its index.
 #[derive(Clone, Debug)]
 pub struct ScopedBlock {
     /// The columns that are keys before the block.
@@ -38,6 +39,12 @@ pub struct ScopedBlock {
     /// Whether the index compares the columns of the scope as their types and collations do.
     pub has_own_equality: bool,
     pub block: IndexedBlock,
+}
+
+impl ScopedBlock {
+    pub fn is_within(&self, columns: &[i16]) -> bool {
+        self.scope.iter().all(|column| columns.contains(column))
+    }
 }
 
 /// The indexed blocks of one layout, one index each.
@@ -62,19 +69,81 @@ pub fn blocks_of_family(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Ve
         let fingerprint = fingerprint_of(&table, &fingerprint.in_table(&table)?).ok()??;
         let mut blocks = indexed_blocks(&table, table.open_indexes(), fingerprint);
         blocks.retain(|block| block.has_own_equality && block.scope.len() == scope.len() && block.is_within(&scope));
+        let own: Vec<_> = blocks.into_iter().map(|scoped| scoped.block).collect();
         // An index without a predicate has the rows of one with a predicate too.
-        let has = |wanted: &IndexedBlock| {
-            let mut own = blocks.iter().map(|scoped| &scoped.block);
-            own.any(|own| {
-                (own.block, own.blocks) == (wanted.block, wanted.blocks) && own.is_partial <= wanted.is_partial
-            })
+        let serves = |own: &IndexedBlock, wanted: &IndexedBlock| {
+            (own.block, own.blocks) == (wanted.block, wanted.blocks) && own.is_partial <= wanted.is_partial
         };
         common = Some(match common {
-            Some(others) => others.into_iter().filter(has).collect(),
-            None => blocks.into_iter().map(|scoped| scoped.block).collect(),
+            Some(others) => others.into_iter().filter(|wanted| own.iter().any(|own| serves(own, wanted))).collect(),
+            None => own,
         });
     }
     common
+}
+
+/// The blocks of a fingerprint that are keys of these indexes of a table, which have the fingerprint too.
+pub fn indexed_blocks(
+    table: &Relation,
+    indexes: impl IntoIterator<Item = Relation>,
+    fingerprint: RowValue,
+) -> Vec<ScopedBlock> {
+    // The planner has folded the constants of an expression; those of a column's generation expression are stored.
+    let expressions = match fingerprint {
+        RowValue::Column(_) => KeyExpressions::Stored,
+        RowValue::Expression(_) => KeyExpressions::Planned,
+    };
+    blocks_in(table, indexes, fingerprint, expressions)
+}
+
+/// The blocks of a fingerprint that these indexes have, with expressions as PostgreSQL stores or has planned them.
+pub fn blocks_in(
+    table: &Relation,
+    indexes: impl IntoIterator<Item = Relation>,
+    fingerprint: RowValue,
+    expressions: KeyExpressions,
+) -> Vec<ScopedBlock> {
+    let is_wanted = recogniser(table, fingerprint);
+    let usable = indexes.into_iter().filter_map(|index| Index::read_usable(&index, expressions));
+    let blocks = usable.filter_map(|index| {
+        let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
+        let in_entries = fingerprint_in(table, &index, fingerprint)?;
+        let BlockCall { block, blocks, .. } = key.call;
+        let has_own_equality = has_own_equality(table, &index, &key.scope);
+        let Index { oid, is_partial, .. } = index;
+        let block = IndexedBlock { block, blocks, index: oid, fingerprint: in_entries, is_partial };
+        Some(ScopedBlock { scope: key.scope, has_own_equality, block })
+    });
+    blocks.collect()
+}
+
+/// The attnum in an index of a `bigint` that is this fingerprint: a key, or an included column. None if there is none.
+pub fn fingerprint_in(table: &Relation, index: &Index, fingerprint: RowValue) -> Option<i16> {
+    let is_wanted = recogniser(table, fingerprint);
+    let included = index.columns[index.keys.len()..].iter().map(|&column| RowValue::Column(column));
+    let mut values = index.keys.iter().map(|key| key.value).chain(included);
+    let is_fingerprint = |value: Expression| value.value_type() == pg_sys::INT8OID && is_wanted(value);
+    values.position(|value| value.expression(table).is_some_and(is_fingerprint)).map(|position| position as i16 + 1)
+}
+
+/// A test whether an expression is this fingerprint of a table.
+fn recogniser(table: &Relation, fingerprint: RowValue) -> impl Fn(Expression) -> bool {
+    let computation = fingerprint.computation(table);
+    let bits = computation.map(Bits::of_bigint);
+    let attnum = fingerprint.column().or_else(|| computation?.as_own_column());
+    move |expression| {
+        let column = expression.as_own_column();
+        let is_same = |expression| bits.is_some_and(|bits| bits.equals(Bits::of_bigint(expression)));
+        column.is_some() && column == attnum
+            || is_same(expression)
+            || column.and_then(|column| generation_of(table, column)).is_some_and(is_same)
+    }
+}
+
+/// Whether the first keys of an index, which are these columns, are compared as the columns' types and collations do.
+pub fn has_own_equality(table: &Relation, index: &Index, columns: &[i16]) -> bool {
+    let mut keys = index.keys.iter().zip(columns);
+    keys.all(|(key, &attnum)| Column::at(table, attnum).is_some_and(|column| key.is_compared_as(&column)))
 }
 
 /// Whether each block that a search with this layout looks up has an index without a predicate.
@@ -95,77 +164,8 @@ pub fn layouts_of<'a>(all: impl Iterator<Item = &'a IndexedBlock> + Clone) -> Ve
     layouts.filter(|layout: &Layout| !layout.is_empty()).collect()
 }
 
-/// The layouts as an argument of `Growth::new`.
-pub fn block_indexes(layouts: &[Layout]) -> impl Iterator<Item = Vec<Block>> {
+/// The indexed blocks of each layout, as `Growth::new` takes them.
+pub fn layout_blocks(layouts: &[Layout]) -> impl Iterator<Item = Vec<Block>> {
     let block = |indexed: &IndexedBlock| Block::new(indexed.block, indexed.blocks);
     layouts.iter().map(move |layout| layout.iter().filter_map(block).collect())
-}
-
-impl ScopedBlock {
-    pub fn is_within(&self, columns: &[i16]) -> bool {
-        self.scope.iter().all(|column| columns.contains(column))
-    }
-}
-
-/// A test whether an expression is this fingerprint of a table.
-fn recogniser(table: &Relation, fingerprint: RowValue) -> impl Fn(Expression) -> bool {
-    let computation = fingerprint.computation(table);
-    let bits = computation.map(Bits::of_bigint);
-    let attnum = fingerprint.column().or_else(|| computation?.as_own_column());
-    move |expression| {
-        let column = expression.as_own_column();
-        let is_same = |expression| bits.is_some_and(|bits| bits.equals(Bits::of_bigint(expression)));
-        column.is_some() && column == attnum
-            || is_same(expression)
-            || column.and_then(|column| generation_of(table, column)).is_some_and(is_same)
-    }
-}
-
-/// The attnum in an index of a `bigint` that is this fingerprint: a key, or an included column. None if there is none.
-pub fn fingerprint_in(table: &Relation, index: &Index, fingerprint: RowValue) -> Option<i16> {
-    let is_wanted = recogniser(table, fingerprint);
-    let included = index.columns[index.keys.len()..].iter().map(|&column| RowValue::Column(column));
-    let mut values = index.keys.iter().map(|key| key.value).chain(included);
-    let is_fingerprint = |value: Expression| value.value_type() == pg_sys::INT8OID && is_wanted(value);
-    values.position(|value| value.expression(table).is_some_and(is_fingerprint)).map(|position| position as i16 + 1)
-}
-
-/// Whether the first keys of an index, which are these columns, are compared as the columns' types and collations do.
-pub fn has_own_equality(table: &Relation, index: &Index, columns: &[i16]) -> bool {
-    let mut keys = index.keys.iter().zip(columns);
-    keys.all(|(key, &attnum)| Column::at(table, attnum).is_some_and(|column| key.is_compared_as(&column)))
-}
-
-/// The blocks of a fingerprint that are keys of these indexes of a table, which have the fingerprint too.
-pub fn indexed_blocks(
-    table: &Relation,
-    indexes: impl IntoIterator<Item = Relation>,
-    fingerprint: RowValue,
-) -> Vec<ScopedBlock> {
-    // The planner has folded the constants of an expression; those of a column's generation expression are stored.
-    let how = match fingerprint {
-        RowValue::Column(_) => KeyExpressions::Stored,
-        RowValue::Expression(_) => KeyExpressions::Planned,
-    };
-    blocks_in(table, indexes, fingerprint, how)
-}
-
-/// The blocks of a fingerprint that these indexes have, with expressions as PostgreSQL stores or has planned them.
-pub fn blocks_in(
-    table: &Relation,
-    indexes: impl IntoIterator<Item = Relation>,
-    fingerprint: RowValue,
-    how: KeyExpressions,
-) -> Vec<ScopedBlock> {
-    let is_wanted = recogniser(table, fingerprint);
-    let blocks = indexes.into_iter().filter_map(|index| Index::read_usable(&index, how)).filter_map(|index| {
-        let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
-        let in_entries = fingerprint_in(table, &index, fingerprint)?;
-        let BlockCall { block, blocks, .. } = key.call;
-        let has_own_equality = has_own_equality(table, &index, &key.scope);
-        let Index { oid, is_partial, .. } = index;
-        let block = IndexedBlock { block, blocks, index: oid, fingerprint: in_entries, is_partial };
-        Some(ScopedBlock { scope: key.scope, has_own_equality, block })
-    });
-    blocks.collect()
 }

@@ -63,7 +63,7 @@ pub struct FingerprintCall {
     pub source: Expression,
     pub options: Options,
     /// The constant that has the options; None if they are not written.
-    document: Option<Expression>,
+    pub document: Option<Expression>,
 }
 
 impl FingerprintCall {
@@ -91,11 +91,7 @@ impl FingerprintCall {
             return None;
         }
         let document = options.first().copied();
-        let options = match document {
-            Some(document) => read_options(constant_document(document)?).ok()?,
-            None => Options::default(),
-        };
-        Some(Self { source, options, document })
+        Some(Self { source, options: constant_options(document)?, document })
     }
 
     /// The call that makes a fingerprint from a text, in the expression that computes it: perhaps within CASE or
@@ -128,11 +124,12 @@ impl FingerprintCall {
         self.options.makes_same_fingerprints(options)
             && self.source.without_relabelling().equals(text.without_relabelling())
     }
+}
 
-    /// The options as JSON, as they are written; an empty document if they are not.
-    pub fn options_json(&self) -> Result<String> {
-        options_json(self.document)
-    }
+/// The options in a constant, or the defaults without one; None if they are not constant or cannot be read.
+pub fn constant_options(document: Option<Expression>) -> Option<Options> {
+    let Some(document) = document else { return Some(Options::default()) };
+    read_options(constant_document(document)?).ok()
 }
 
 /// The options in a constant as JSON, as they are written; an empty document if they are not.

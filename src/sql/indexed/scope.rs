@@ -24,9 +24,8 @@ impl Scope {
         for (index, name) in names.iter().enumerate() {
             if names[..index].contains(name) {
                 let message = format!("column \"{name}\" appears twice in the scope");
-                return Err(
-                    user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN, message).with_hint("Name each column once.")
-                );
+                let error = user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN, message);
+                return Err(error.with_hint("Name each column once."));
             }
         }
         Ok(Self(names))

@@ -135,7 +135,7 @@ impl Source {
     pub fn read(table: &Target, column: String, options: Option<RawJsonb<'_>>) -> Result<Self> {
         let relation = table.open();
         let attribute = Column::named(&relation, &column)?;
-        let Some(mut kind) = SourceKind::of(&attribute) else {
+        let Some(kind) = SourceKind::of(&attribute) else {
             let message = format!("column \"{column}\" of type {} cannot be fingerprinted", attribute.type_name()?);
             return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message).with_hint(
                 "A source is text or of a type with an implicit cast to text, text[], tsvector, or a bigint or bit(64) \
@@ -149,11 +149,8 @@ impl Source {
             let message = format!("column \"{column}\" of type {} takes no options", attribute.type_name()?);
             return Err(invalid_parameter(message).with_detail("Options say how the features of a text are made."));
         }
-        let is_hex = is_hex(options)?;
-        if is_hex {
-            kind = SourceKind::Hex;
-        }
-        let options = WrittenOptions::read(options.filter(|_| !is_hex))?;
+        let (kind, options) = if is_hex(options)? { (SourceKind::Hex, None) } else { (kind, options) };
+        let options = WrittenOptions::read(options)?;
         let argument = as_argument(table, &attribute, kind)?;
         Ok(Self { column, kind, options, argument })
     }
@@ -230,26 +227,28 @@ impl Source {
     /// Whether an expression has the fingerprint of the source in a table or inheritor, or is a generated column of it.
     pub fn is_fingerprint(&self, schema: ExtensionSchema, relation: &Relation, expression: Expression) -> Result<bool> {
         let Some(column) = Column::find(relation, &self.column)? else { return Ok(false) };
-        let of_source = |argument: Expression| {
-            let is = |expression: Expression| {
-                let bits = match self.kind {
-                    SourceKind::Fingerprints => Bits::Bigint(argument),
-                    SourceKind::BitStrings => Bits::BitString(argument.without_relabelling()),
-                    SourceKind::Hex => Bits::Hex { digits: argument, bigint: expression },
-                    SourceKind::Text | SourceKind::Features | SourceKind::Tsvector => {
-                        let call = FingerprintCall::read(expression, schema);
-                        return call.is_some_and(|call| call.is_of(argument, &self.options.meaning));
-                    }
-                };
-                Bits::of_bigint(expression).equals(bits)
-            };
-            let generation = expression.as_own_column().and_then(|column| generation_of(relation, column));
-            is(expression) || generation.is_some_and(is)
+        let generation = expression.as_own_column().and_then(|column| generation_of(relation, column));
+        // A generated source may be named, or its expression repeated.
+        let sources = column.generation(relation).into_iter().chain(column.as_variable());
+        let mut arguments = sources.filter_map(|source| source.coerced_to(self.kind.argument().0));
+        Ok(arguments.any(|argument| {
+            let mut computations = [expression].into_iter().chain(generation);
+            computations.any(|computation| self.is_fingerprint_of(schema, computation, argument))
+        }))
+    }
+
+    /// Whether an expression makes the fingerprint from this value of the source.
+    fn is_fingerprint_of(&self, schema: ExtensionSchema, expression: Expression, argument: Expression) -> bool {
+        let bits = match self.kind {
+            SourceKind::Fingerprints => Bits::Bigint(argument),
+            SourceKind::BitStrings => Bits::BitString(argument.without_relabelling()),
+            SourceKind::Hex => Bits::Hex { digits: argument, bigint: expression },
+            SourceKind::Text | SourceKind::Features | SourceKind::Tsvector => {
+                let call = FingerprintCall::read(expression, schema);
+                return call.is_some_and(|call| call.is_of(argument, &self.options.meaning));
+            }
         };
-        // A generated column may be named, or its expression repeated.
-        let mut sources = column.generation(relation).into_iter().chain(column.as_variable());
-        let argument_type = self.kind.argument().0;
-        Ok(sources.any(|source| source.coerced_to(argument_type).is_some_and(of_source)))
+        Bits::of_bigint(expression).equals(bits)
     }
 }
 

@@ -17,10 +17,9 @@ use postgres::expression::Expression;
 use simhash::fingerprint::bands::MAX_BANDS;
 use simhash::fingerprint::options::Options;
 
-use crate::sql::fingerprint::options::read_options;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND};
 use crate::sql::indexed::layouts::has_own_equality;
-use crate::sql::indexed::recognise::{FingerprintCall, constant_document, options_json};
+use crate::sql::indexed::recognise::{FingerprintCall, constant_options, options_json};
 
 /// `simhash_band(text, band)` or `simhash_band(text, band, options)`, with constant band and options.
 #[derive(Clone, Debug)]
@@ -43,10 +42,7 @@ impl BandCall {
         }
         let (&[text, band], document) = arguments.split_first_chunk()?;
         let document = document.first().copied();
-        let options = match document {
-            Some(document) => read_options(constant_document(document)?).ok()?,
-            None => Options::default(),
-        };
+        let options = constant_options(document)?;
         let band = usize::try_from(band.value::<i32>()?).ok().filter(|band| *band < MAX_BANDS)?;
         Some(Self { schema, text, band, options, document })
     }
@@ -99,8 +95,8 @@ impl BandIndex {
         is_of_text.then_some(Self { oid, call, key: band.value, scope, has_own_equality, is_partial })
     }
 
-    /// Whether this index, read as [`KeyExpressions::Planned`], is on bands of a text of a query, which refers to the
-    /// table by varno 1. A generated column and its expression are the same text.
+    /// Whether this index, read as [`KeyExpressions::Planned`], is on bands of a text of a query, by
+    /// [`Expression::as_stored`]. A generated column and its expression are the same text.
     pub fn is_of_text(&self, table: &Relation, text: Expression) -> bool {
         // PostgreSQL has folded the constants of the query, and those of indexes.
         let generation = |column| generation_of(table, column).map(Expression::with_folded_constants);
@@ -138,10 +134,10 @@ impl Bands {
     /// the same criterion.
     pub fn of<'a>(indexes: impl Iterator<Item = &'a BandIndex>) -> Vec<Self> {
         let mut sorted: Vec<_> = indexes.collect();
-        let scope = |index: &&'a BandIndex| (index.call.has_same(), &index.scope);
-        sorted.sort_by_key(|index| (scope(index), index.call.band));
+        let group = |index: &&'a BandIndex| (index.call.has_same(), &index.scope);
+        sorted.sort_by_key(|index| (group(index), index.call.band));
         let first_bands = |indexes: &[&'a BandIndex]| {
-            let (has_same, scope) = scope(&indexes[0]);
+            let (has_same, scope) = group(&indexes[0]);
             let mut bands = Self { has_same, scope: scope.clone(), indexes: Vec::new() };
             for index in indexes {
                 if index.call.band == bands.indexes.len() {
@@ -150,7 +146,7 @@ impl Bands {
             }
             bands
         };
-        let all = sorted.chunk_by(|one, other| scope(one) == scope(other)).map(first_bands);
+        let all = sorted.chunk_by(|one, other| group(one) == group(other)).map(first_bands);
         all.filter(|bands| !bands.indexes.is_empty()).collect()
     }
 }

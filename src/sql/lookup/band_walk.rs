@@ -17,7 +17,7 @@ pub struct BandWalk {
     pub indexes: QueryIndexes,
     bands: usize,
     has_same: bool,
-    /// What is looked up; None if no row is near.
+    /// What is looked up; None if no row can be near.
     keys: Option<TextKeys>,
     /// The number of bands that have been looked up completely.
     band: usize,
@@ -34,9 +34,10 @@ impl BandWalk {
         Self { indexes, bands, has_same, keys: None, band: 0, is_scanning: false, fetched: HashSet::new() }
     }
 
-    /// Begins a search within a scope.
-    pub fn begin(&mut self, keys: Option<TextKeys>, scope: Vec<ScanKeyData>) {
-        self.indexes.begin(scope);
+    /// Begins a search for keys within a scope; None finds nothing.
+    pub fn begin(&mut self, search: Option<(TextKeys, Vec<ScanKeyData>)>) {
+        let (keys, scope) = search.unzip();
+        self.indexes.begin(scope.unwrap_or_default());
         (self.keys, self.band, self.is_scanning) = (keys, 0, false);
         // The memory of a search that has found many rows is freed.
         self.fetched = HashSet::new();
@@ -65,7 +66,7 @@ impl BandWalk {
                 continue;
             }
             let row = self.indexes.fetch(self.band);
-            // The entries of a dead row are marked in each index.
+            // A dead row is fetched again from each index, so that each marks its entry.
             if self.band + 1 < self.bands && row != Fetched::Dead {
                 self.fetched.try_reserve(1).unwrap_or_else(|_| out_of_memory());
                 self.fetched.insert(tid);

@@ -16,7 +16,7 @@ use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::{Growth, Step};
 
 use super::query_indexes::QueryIndexes;
-use crate::sql::indexed::layouts::{Layout, block_indexes};
+use crate::sql::indexed::layouts::{Layout, layout_blocks};
 
 /// A search in the indexes of a table.
 pub struct BlockWalk {
@@ -34,8 +34,8 @@ pub struct BlockWalk {
     probes: Vec<i32>,
     /// The tids that were found by steps that were given up.
     given_up_tids: HashSet<u64>,
-    /// The tids of rows that were fetched and that no transaction sees, up to [`MAX_STORED_TIDS`]. Another index that
-    /// has one of them marks its entry only after another fetch: VACUUM may have given the tid to a new row.
+    /// The tids of fetched rows that no transaction sees, up to [`MAX_STORED_TIDS`]. Each index marks its entry as dead
+    /// only when the row is fetched from this entry: meanwhile, VACUUM may have given the tid to a new row.
     dead_tids: HashSet<u64>,
 }
 
@@ -91,7 +91,7 @@ impl BlockWalk {
     pub fn new(layouts: &[Layout], row_count: f64, indexes: QueryIndexes) -> Self {
         Self {
             indexes,
-            growth: Growth::new(row_count, block_indexes(layouts)),
+            growth: Growth::new(row_count, layout_blocks(layouts)),
             layouts: layouts.to_vec(),
             row_count,
             query: 0,
@@ -106,7 +106,7 @@ impl BlockWalk {
 
     /// Begins to look for fingerprints within a distance of `query`, in a search that the indexes have begun.
     pub fn begin(&mut self, query: u64, max_distance: i32) {
-        self.growth = Growth::new(self.row_count, block_indexes(&self.layouts));
+        self.growth = Growth::new(self.row_count, layout_blocks(&self.layouts));
         self.query = query;
         self.max_distance = max_distance;
         self.task = None;
@@ -127,42 +127,39 @@ impl BlockWalk {
             let Some(mut task) = self.task.take().or_else(|| self.next_step(target, cost_limit)) else {
                 return Outcome::Exhausted;
             };
-            match (self.next_near(&mut task, distances), task.kind) {
-                (Some(entry), _) => {
-                    task.remember(entry.tid);
-                    self.task = Some(task);
-                    return Outcome::Entry(entry);
-                }
-                (None, TaskKind::Step(step)) if task.is_given_up() => {
+            if let Some(entry) = self.next_near(&mut task, distances) {
+                task.remember(entry.tid);
+                self.task = Some(task);
+                return Outcome::Entry(entry);
+            }
+            if let TaskKind::Step(step) = task.kind {
+                if task.is_given_up() {
                     self.growth.give_up(step);
                     let tids = task.tids.unwrap_or_default();
                     self.given_up_tids.try_reserve(tids.len()).unwrap_or_else(|_| out_of_memory());
                     self.given_up_tids.extend(tids);
+                    continue;
                 }
-                (None, kind) => {
-                    if let TaskKind::Step(step) = kind {
-                        self.growth.complete(step);
-                    }
-                    self.indexes.release(task.index);
-                    return Outcome::Complete;
-                }
+                self.growth.complete(step);
             }
+            self.indexes.release(task.index);
+            return Outcome::Complete;
         }
     }
 
     fn next_step(&self, target: i32, cost_limit: f64) -> Option<Task> {
         let step = self.growth.next(target, cost_limit)?;
         let index = self.layouts[..step.layout].iter().map(Vec::len).sum::<usize>() + step.block;
-        let values = self.growth.values(step, self.query);
+        let values = Box::new(self.growth.values(step, self.query));
         let tids = (self.given_up_tids.len() < MAX_STORED_TIDS).then(Vec::new);
-        Some(Task { tids, ..Task::new(TaskKind::Step(step), index, values) })
+        Some(Task { kind: TaskKind::Step(step), index, values, is_scanning: false, far_entries: 0, tids })
     }
 
     /// Begins a full scan of an index. If `only_new`, it leaves out entries that steps have found.
     pub fn begin_full_scan(&mut self, only_new: bool) {
         self.indexes.look_up(FIRST_INDEX, KeyCondition::NotNull, None);
-        let task = Task::new(TaskKind::FullScan { only_new }, FIRST_INDEX, std::iter::empty());
-        self.task = Some(Task { is_scanning: true, ..task });
+        let (kind, values) = (TaskKind::FullScan { only_new }, Box::new(std::iter::empty::<i32>()));
+        self.task = Some(Task { kind, index: FIRST_INDEX, values, is_scanning: true, far_entries: 0, tids: None });
     }
 
     /// Begins to read the entries of rows without a fingerprint, for [`BlockWalk::next_null`].
@@ -254,10 +251,6 @@ impl BlockWalk {
 }
 
 impl Task {
-    fn new(kind: TaskKind, index: usize, values: impl Iterator<Item = i32> + 'static) -> Self {
-        Self { kind, index, values: Box::new(values), is_scanning: false, far_entries: 0, tids: None }
-    }
-
     /// Stores a tid that the step has found, for the case that the step is given up.
     fn remember(&mut self, tid: ItemPointerData) {
         if let Some(tids) = &mut self.tids {

@@ -19,7 +19,7 @@ use simhash::search::growth::Growth;
 
 use super::block_walk::next_probes;
 use super::text_keys::TextKeys;
-use crate::sql::indexed::layouts::{Layout, block_indexes};
+use crate::sql::indexed::layouts::{Layout, layout_blocks};
 
 /// A search in the indexes of a table.
 pub struct DirtyWalk<'a> {
@@ -28,9 +28,8 @@ pub struct DirtyWalk<'a> {
     /// The keys on the columns that the indexes have before the band or the block.
     pub before: &'a [ScanKeyData],
     pub search: DirtySearch<'a>,
-    /// The entries that are not to be shown.
-    pub refuted: &'a EntrySet,
-    /// Whether a version is to be shown.
+    /// The entries whose rows are not fetched: those that are refuted, and those that the scans add.
+    pub skipped: &'a EntrySet,
     pub is_shown: &'a dyn Fn(&FoundVersion) -> bool,
 }
 
@@ -49,8 +48,10 @@ impl DirtyWalk<'_> {
     ) -> Result<ControlFlow<()>> {
         for (number, &index) in indexes.iter().enumerate() {
             let (index, band) = (Relation::open(index), keys.band(number, has_same));
-            // SAFETY: the caller passes such indexes. The scan has the keys for a band and for both ends of the sizes.
-            let mut scan = unsafe { self.scan(&index, key_count(self.before.len(), true), None) };
+            let count = key_count(self.before.len(), true);
+            // SAFETY: the caller passes such indexes, and the index and the table stay open until the scan ends. The
+            // scan has the keys for a band and for both ends of the sizes.
+            let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.search, count, None) };
             unsafe { scan.scan().look_up(self.before, KeyCondition::AnyOf(&[band]), Some(&keys.sizes)) };
             if self.each_of(&mut scan, |_| true, show)?.is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -73,14 +74,15 @@ impl DirtyWalk<'_> {
         max_distance: &Cell<i32>,
         show: &mut impl FnMut(FoundVersion) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
-        let mut growth = Growth::new(rows, block_indexes(layouts));
+        let mut growth = Growth::new(rows, layout_blocks(layouts));
         let mut probes = Vec::new();
         let is_near = |value: i64| hamming(value.cast_unsigned(), query).cast_signed() <= max_distance.get();
         while let Some(step) = growth.next(max_distance.get(), f64::INFINITY) {
             let indexed = &layouts[step.layout][step.block];
             let index = Relation::open(indexed.index);
-            // SAFETY: the caller passes such layouts.
-            let mut scan = unsafe { self.scan(&index, key_count(self.before.len(), false), Some(indexed.fingerprint)) };
+            let (count, fingerprint) = (key_count(self.before.len(), false), Some(indexed.fingerprint));
+            // SAFETY: the caller passes such layouts, and the index and the table stay open until the scan ends.
+            let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.search, count, fingerprint) };
             scan.refusal_limit = (step.limit / ENTRY_MICROSECONDS) as u64;
             let mut values = growth.values(step, query);
             while !scan.is_at_refusal_limit() && next_probes(&mut values, &mut probes) {
@@ -95,15 +97,6 @@ impl DirtyWalk<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// A scan of an index with this number of keys, which reads the fingerprint at this attnum.
-    ///
-    /// # Safety
-    /// The index is a btree of the table, and has a `bigint` there.
-    unsafe fn scan<'i>(&'i self, index: &'i Relation, keys: usize, fingerprint: Option<i16>) -> DirtyScan<'i> {
-        // SAFETY: the caller passes such an index. It stays open until the scan ends, and so does the table.
-        unsafe { DirtyScan::begin(self.table, index, self.slot, self.search, keys, fingerprint) }
-    }
-
     /// Calls `show` with the rows of probes that have begun. `accepts` does not panic.
     fn each_of(
         &self,
@@ -112,7 +105,7 @@ impl DirtyWalk<'_> {
         show: &mut impl FnMut(FoundVersion) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
         // SAFETY: `accepts` does not panic.
-        while let Some(candidate) = unsafe { scan.next(&accepts, self.refuted) } {
+        while let Some(candidate) = unsafe { scan.next(&accepts, self.skipped) } {
             if !(self.is_shown)(&candidate) {
                 scan.scan().entries_refused += 1;
             } else if show(candidate)?.is_break() {

@@ -76,8 +76,7 @@ impl QueryIndexes {
         unsafe { pg_sys::table_index_fetch_reset(self.table_fetch) };
     }
 
-    /// Begins to look up entries by a condition on the block or the band, within the scope: a band with a range of
-    /// sizes.
+    /// Begins to look up entries within the scope, by a condition on the block, or on the band and a range of sizes.
     pub fn look_up(&mut self, index: usize, condition: KeyCondition<'_>, sizes: Option<&RangeInclusive<i32>>) {
         let Self { table, snapshot, indexes, scope, work, .. } = self;
         let OpenIndex { relation, fingerprint, scan } = &mut indexes[index];

@@ -32,43 +32,22 @@ pub struct DistanceCondition {
     /// The other relations that the query and the largest distance refer to.
     pub outer: Outer,
     pub estimate: Estimate,
-    /// Whether the planner has the estimate already, from the support function.
-    pub is_estimated: bool,
 }
 
-/// Reads a condition that two fingerprints are near: the fingerprints, the largest distance, and whether PostgreSQL
-/// asks this extension's support function how many rows fulfil the condition.
-fn read_near_condition(condition: Expression) -> Option<([Bits; 2], Expression, bool)> {
-    if let Some((function, arguments)) = condition.call() {
-        let &[a, b, max_distance] = &arguments[..] else { return None };
-        let types = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID];
-        ExtensionSchema::of(function, c"simhash_near", &types, c"simhash_near_support")?;
-        return Some(([a, b].map(Bits::of_bigint), max_distance, true));
+impl DistanceCondition {
+    /// The conditions by which a relation can be searched.
+    pub fn all_of(relation: BaseRelation) -> Vec<Self> {
+        let mut all = Vec::new();
+        for condition in relation.conditions() {
+            let Some((fingerprints, max_distance)) = read_near_condition(condition.expression) else { continue };
+            for (fingerprint, query) in fingerprint_sides(relation, fingerprints) {
+                let Some(outer) = relation.outer([query, max_distance]) else { continue };
+                let estimate = Estimate::new(relation.planner(), [fingerprint, query], expected_distance(max_distance));
+                all.push(Self { condition, fingerprint, query, max_distance, outer, estimate });
+            }
+        }
+        all
     }
-    let (_, fingerprints, strategy, bound) = read_comparison(condition)?;
-    // For `=`, and for `<` unless the bound is constant, the search is within the bound. The condition itself then
-    // selects the rows.
-    let max_distance = match strategy {
-        pg_sys::BTLessStrategyNumber => match bound.any_integer() {
-            Some(bound) => Expression::constant_from(largest_distance(bound.saturating_sub(1)))?,
-            None => bound,
-        },
-        pg_sys::BTLessEqualStrategyNumber | pg_sys::BTEqualStrategyNumber => bound,
-        _ => return None,
-    };
-    Some((fingerprints, max_distance, false))
-}
-
-/// Reads a comparison of a distance with a bound, which may be exchanged. Returns the distance, its fingerprints, the
-/// btree strategy of the operator that has it on its left, and the bound.
-fn read_comparison(condition: Expression) -> Option<(Expression, [Bits; 2], u32, Expression)> {
-    let Operation { operator, operands: [left, right], .. } = condition.operation()?;
-    let strategy = btree_strategy(operator, pg_sys::INTEGER_BTREE_FAM_OID)?;
-    if let Some(fingerprints) = fingerprints_of_distance(left) {
-        return Some((left, fingerprints, strategy, right));
-    }
-    let exchanged = pg_sys::BTLessStrategyNumber + pg_sys::BTGreaterStrategyNumber - strategy;
-    Some((right, fingerprints_of_distance(right)?, exchanged, left))
 }
 
 /// Whether a condition is that two fingerprints, or two texts, are near.
@@ -79,7 +58,7 @@ pub fn is_near_condition(condition: Expression) -> bool {
 /// Reads a condition that a distance must exceed a bound, such as the first half of `BETWEEN 0 AND k`. Returns the
 /// distance, and the largest one that the condition excludes: -1 if that is not known when the query is planned.
 pub fn exceeded_distance(condition: Expression) -> Option<(Expression, i32)> {
-    let (distance, _, strategy, bound) = read_comparison(condition)?;
+    let DistanceComparison { distance, strategy, bound, .. } = DistanceComparison::read(condition)?;
     let included = match strategy {
         pg_sys::BTGreaterEqualStrategyNumber => 1,
         pg_sys::BTGreaterStrategyNumber => 0,
@@ -88,20 +67,47 @@ pub fn exceeded_distance(condition: Expression) -> Option<(Expression, i32)> {
     Some((distance, bound.any_integer().map_or(-1, |bound| largest_distance(bound.saturating_sub(included)))))
 }
 
-impl DistanceCondition {
-    /// The conditions by which a relation can be searched.
-    pub fn all_of(relation: BaseRelation) -> Vec<Self> {
-        let mut all = Vec::new();
-        for condition in relation.conditions() {
-            let near = read_near_condition(condition.expression);
-            let Some((fingerprints, max_distance, is_estimated)) = near else { continue };
-            for (fingerprint, query) in fingerprint_sides(relation, fingerprints) {
-                let Some(outer) = relation.outer([query, max_distance]) else { continue };
-                let estimate = Estimate::new(relation.planner(), [fingerprint, query], expected_distance(max_distance));
-                all.push(Self { condition, fingerprint, query, max_distance, outer, estimate, is_estimated });
-            }
+/// Reads a condition that two fingerprints are near: the fingerprints and the largest distance.
+fn read_near_condition(condition: Expression) -> Option<([Bits; 2], Expression)> {
+    if let Some((function, arguments)) = condition.call() {
+        let &[a, b, max_distance] = &arguments[..] else { return None };
+        let types = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID];
+        ExtensionSchema::of(function, c"simhash_near", &types, c"simhash_near_support")?;
+        return Some(([a, b].map(Bits::of_bigint), max_distance));
+    }
+    let DistanceComparison { fingerprints, strategy, bound, .. } = DistanceComparison::read(condition)?;
+    // For `=`, and for `<` unless the bound is constant, the search is within the bound. The condition itself then
+    // selects the rows.
+    let max_distance = match strategy {
+        pg_sys::BTLessStrategyNumber => match bound.any_integer() {
+            Some(bound) => Expression::constant_from(largest_distance(bound.saturating_sub(1)))?,
+            None => bound,
+        },
+        pg_sys::BTLessEqualStrategyNumber | pg_sys::BTEqualStrategyNumber => bound,
+        _ => return None,
+    };
+    Some((fingerprints, max_distance))
+}
+
+/// A comparison of a distance with a bound. Its operands may be exchanged.
+struct DistanceComparison {
+    distance: Expression,
+    fingerprints: [Bits; 2],
+    /// The btree strategy of the operator that has the distance on its left.
+    strategy: u32,
+    bound: Expression,
+}
+
+impl DistanceComparison {
+    fn read(condition: Expression) -> Option<Self> {
+        let Operation { operator, operands: [left, right], .. } = condition.operation()?;
+        let strategy = btree_strategy(operator, pg_sys::INTEGER_BTREE_FAM_OID)?;
+        if let Some(fingerprints) = fingerprints_of_distance(left) {
+            return Some(Self { distance: left, fingerprints, strategy, bound: right });
         }
-        all
+        let fingerprints = fingerprints_of_distance(right)?;
+        let strategy = pg_sys::BTLessStrategyNumber + pg_sys::BTGreaterStrategyNumber - strategy;
+        Some(Self { distance: right, fingerprints, strategy, bound: left })
     }
 }
 
@@ -121,12 +127,12 @@ fn stored_column(relation: BaseRelation, fingerprint: Expression) -> Option<Expr
         return None;
     }
     let table = Relation::open_locked(relation.table());
-    let own = fingerprint.with_varno(relation.relid(), 1);
+    let own = fingerprint.as_stored(relation.relid());
     // A generated column cannot refer to another one, so that it repeats its expression.
     let repeated = || with_generated_columns_replaced(&table, own, |column| column.is_generated);
     let column = column_of(&table, Bits::of_bigint(own));
     let column = column.or_else(|| column_of(&table, Bits::of_bigint(repeated())))?;
-    Some(column.as_variable()?.with_varno(1, relation.relid()))
+    Some(column.as_variable()?.in_query(relation.relid()))
 }
 
 /// The largest distance for the planner's estimates: one that is not constant counts as [`USUAL_DISTANCE`].

@@ -13,11 +13,12 @@ use super::nearest::largest_capacity;
 use super::other_options::warn_of_other_fingerprints;
 use super::plan::{DistanceSettings, Role, Search};
 use super::scoped_table::ScopedTable;
-use crate::sql::indexed::layouts::{Layout, ScopedBlock, block_indexes, indexed_blocks, layouts_of};
+use crate::sql::indexed::layouts::{Layout, ScopedBlock, indexed_blocks, layout_blocks, layouts_of};
 
 /// Offers the paths for conditions on distances, and for the query's order.
 pub fn offer_by_distance(relation: BaseRelation, conditions: &[DistanceCondition]) {
-    let order = relation.orders().into_iter().find_map(|order| DistanceOrder::read(relation, order, conditions));
+    let sort_keys = relation.first_sort_key();
+    let order = sort_keys.into_iter().find_map(|key| DistanceOrder::read(relation, key, conditions));
     if conditions.is_empty() && order.is_none() {
         return;
     }
@@ -47,12 +48,12 @@ struct DistanceOrder {
 }
 
 impl DistanceOrder {
-    /// Reads an order; None unless it is by the distance from a query that refers to no relation.
-    fn read(relation: BaseRelation, order: Expression, conditions: &[DistanceCondition]) -> Option<Self> {
-        if !relation.may_see_hidden_rows(order) {
+    /// Reads a sort key; None unless it is the distance from a query that refers to no relation.
+    fn read(relation: BaseRelation, sort_key: Expression, conditions: &[DistanceCondition]) -> Option<Self> {
+        if !relation.may_see_hidden_rows(sort_key) {
             return None;
         }
-        let fingerprints = fingerprints_of_distance(order)?;
+        let fingerprints = fingerprints_of_distance(sort_key)?;
         let (fingerprint, query) = fingerprint_sides(relation, fingerprints)
             .find(|(_, query)| relation.outer([*query]).is_some_and(Outer::is_empty))?;
         let same = |condition: &&DistanceCondition| {
@@ -96,7 +97,7 @@ impl IndexedFingerprints {
         let index = self.read.iter().position(|(own, _)| own.equals(fingerprint)).unwrap_or_else(|| {
             let of = match fingerprint.as_own_column().filter(|&column| column > 0) {
                 Some(column) => RowValue::Column(column),
-                None => RowValue::Expression(fingerprint.with_varno(self.relation.relid(), 1)),
+                None => RowValue::Expression(fingerprint.as_stored(self.relation.relid())),
             };
             // The columns are a block, and a fingerprint that is a key or an included column.
             let may_serve = |keys: &[pg_sys::Oid], has_included| {
@@ -164,7 +165,7 @@ impl IndexedTable {
     /// The cost of finding everything within a distance, in the planner's units; None if the layouts do not serve the
     /// search.
     fn search_cost(&self, distance: i32) -> Option<f64> {
-        let total = Growth::new(self.scoped.rows, block_indexes(&self.layouts)).total(distance)?;
+        let total = Growth::new(self.scoped.rows, layout_blocks(&self.layouts)).total(distance)?;
         let pages = self.index_pages().sum();
         let entries = total.entries.min(self.scoped.rows);
         let cost = self.scoped.look_up_cost(total.probes, total.probes, pages, entries);

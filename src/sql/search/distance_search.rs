@@ -50,8 +50,9 @@ impl DistanceSearch {
     }
 
     /// Begins a search within a scope; None finds nothing.
-    pub fn begin(&mut self, goal: Option<Goal>, scope: Vec<ScanKeyData>) {
-        self.walk.indexes.begin(scope);
+    pub fn begin(&mut self, search: Option<(Goal, Vec<ScanKeyData>)>) {
+        let (goal, scope) = search.unzip();
+        self.walk.indexes.begin(scope.unwrap_or_default());
         self.state = match goal {
             Some(Goal { query, max_distance, and_nulls }) if max_distance >= 0 => {
                 self.walk.begin(query, max_distance);

@@ -28,8 +28,8 @@ impl Estimate {
     /// includes the common values of the other one that are near it.
     pub fn new(planner: Planner, [a, b]: [Expression; 2], max_distance: i32) -> Self {
         let by_chance = share_within(max_distance);
-        let constant = |(fingerprint, query)| Some((fingerprint, planner.known_value(query)?.value::<i64>()?));
-        let Some((fingerprint, query)) = [(a, b), (b, a)].into_iter().find_map(constant) else {
+        let known_query = |(fingerprint, query)| Some((fingerprint, planner.known_value(query)?.value::<i64>()?));
+        let Some((fingerprint, query)) = [(a, b), (b, a)].into_iter().find_map(known_query) else {
             return Self { by_chance, common: 0.0, rest: 1.0 };
         };
         let statistics = planner.common_values(fingerprint);

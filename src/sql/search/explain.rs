@@ -119,9 +119,8 @@ impl Output {
         let values: Vec<_> = values.into_iter().filter_map(|value| CString::new(value).ok()).collect();
         // SAFETY: the output is valid. The strings are NUL-terminated, and are copied.
         unsafe {
-            let list = values
-                .iter()
-                .fold(std::ptr::null_mut(), |list, value| pg_sys::lappend(list, value.as_ptr().cast_mut().cast()));
+            let append = |list, value: &CString| pg_sys::lappend(list, value.as_ptr().cast_mut().cast());
+            let list = values.iter().fold(std::ptr::null_mut(), append);
             pg_sys::ExplainPropertyList(label.as_ptr(), list, self.state);
         }
     }

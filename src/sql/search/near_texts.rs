@@ -49,25 +49,27 @@ pub struct TextCondition {
 }
 
 impl TextCondition {
-    /// The conditions on texts of a relation, and those within its other conditions if these are asked for.
+    /// The conditions on texts of a relation, `with_parts` also those within its other conditions.
     ///
     /// They may use indexes although other conditions, which protect rows, must be evaluated before the texts are
     /// compared: comparing bands and sizes in the indexes is leakproof, and what is looked up does not depend on the
     /// relation's rows.
-    pub fn all_of(relation: BaseRelation, are_parts_asked: bool) -> Vec<Self> {
-        let conditions = relation.all_conditions().into_iter();
-        let parts = conditions.flat_map(|condition| {
-            let parts = if are_parts_asked { condition.expression.parts() } else { vec![condition.expression] };
-            parts.into_iter().map(move |part| (condition, part))
-        });
-        let near = parts.filter_map(|(condition, part)| Some((condition, part, NearTexts::read(part)?)));
-        let sides = near.flat_map(|(condition, part, near)| {
-            let ([a, b], is_whole) = (near.texts, part.is(condition.expression));
-            [(a, b), (b, a)].into_iter().filter_map(move |(text, query)| {
-                let outer = relation.outer([query]).filter(|_| relation.owns(text) && !text.is_volatile())?;
-                Some(Self { query_condition: condition, is_whole, near: near.clone(), text, query, outer })
-            })
-        });
-        sides.collect()
+    pub fn all_of(relation: BaseRelation, with_parts: bool) -> Vec<Self> {
+        let mut all = Vec::new();
+        for condition in relation.all_conditions() {
+            let whole = condition.expression;
+            let parts = if with_parts { whole.parts() } else { vec![whole] };
+            for part in parts {
+                let Some(near) = NearTexts::read(part) else { continue };
+                let [a, b] = near.texts;
+                for (text, query) in [(a, b), (b, a)] {
+                    let outer = relation.outer([query]).filter(|_| relation.owns(text) && !text.is_volatile());
+                    let Some(outer) = outer else { continue };
+                    let (is_whole, near) = (part.is(whole), near.clone());
+                    all.push(Self { query_condition: condition, is_whole, near, text, query, outer });
+                }
+            }
+        }
+        all
     }
 }

@@ -118,8 +118,9 @@ impl NearestSearch {
                     return;
                 }
                 Outcome::Exhausted => {
-                    let is_complete = walk.growth.complete_within() >= target;
-                    self.complete_within = if is_complete { self.farthest } else { self.complete_within };
+                    if walk.growth.complete_within() >= target {
+                        self.complete_within = self.farthest;
+                    }
                     self.reading = Reading::FullScans;
                     return;
                 }

@@ -27,14 +27,14 @@ use crate::sql::lookup::band_indexes::{BandCall, BandIndex, band_indexes};
 
 thread_local! {
     /// When the last statement of the client began that got a warning.
-    static STATEMENT: Cell<pg_sys::TimestampTz> = const { Cell::new(0) };
+    static WARNED_STATEMENT: Cell<pg_sys::TimestampTz> = const { Cell::new(0) };
     /// The hashes of the client's queries that got a warning in this session, each with its warning.
-    static WARNED: RefCell<HashSet<u64>> = RefCell::default();
+    static WARNED_QUERIES: RefCell<HashSet<u64>> = RefCell::default();
 }
 
 /// The limit on the queries that are remembered, so that the session's memory stays small. At the limit, all are
 /// forgotten.
-const MAX_WARNED: usize = 4096;
+const MAX_WARNED_QUERIES: usize = 4096;
 
 /// Warns of a comparison of a relation's fingerprint with one of other options. None if they may have the same options.
 pub fn warn_of_other_fingerprints(relation: BaseRelation, fingerprint: Expression, query: Expression) -> Option<()> {
@@ -50,7 +50,7 @@ pub fn warn_of_other_fingerprints(relation: BaseRelation, fingerprint: Expressio
     if calls.iter().any(|call| call.options.makes_same_fingerprints(&options)) {
         return None;
     }
-    let document = match calls.first()?.options_json().ok()? {
+    let document = match options_json(calls.first()?.document).ok()? {
         empty if empty == "{}" => String::new(),
         document => format!(", {}", shown_literal(&document)),
     };
@@ -91,7 +91,7 @@ pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression])
     let (relid, table) = planner.table_of(text)?;
     let table = Relation::open_locked(table);
     let indexes = band_indexes(&table, table.open_indexes(), KeyExpressions::Planned);
-    let text = text.with_varno(relid, 1);
+    let text = text.as_stored(relid);
     let of_text: Vec<_> = indexes.into_iter().filter(|index| index.is_of_text(&table, text)).collect();
     let serves = |index: &BandIndex| index.call.options.has_bands_for(&options);
     let other = of_text.first().filter(|_| !of_text.iter().any(serves))?;
@@ -114,18 +114,17 @@ pub fn warn_of_other_passages(relation: BaseRelation) {
     let searches = operations.filter(|operation| operation.function == Oid::from(pg_sys::F_ARRAYOVERLAP));
     for (text, options) in searches.flat_map(|search| search.operands).filter_map(passages_arguments) {
         let indexed: Vec<_> = of_table.iter().filter(|(indexed, _)| indexed.equals(text)).collect();
+        let Some((_, other)) = indexed.first() else { continue };
         // PostgreSQL uses the index of an equal expression. Options that are a parameter are not known.
         let is_served = indexed.iter().any(|(_, of_index)| of_index.equals(options));
         if is_served || !relation.owns(text) || constant_document(options).is_none() {
             continue;
         }
-        if let Some((_, other)) = indexed.first() {
-            let table = Relation::open_locked(relation.table());
-            let consequence = "their index does not serve the query";
-            let hint = "Give these options as the argument \"options\" of simhash_contains, or index the passages by the \
-                        options of the query.";
-            warn_of_other_index(&table, Some(*other), "the query", "passages", consequence, hint);
-        }
+        let table = Relation::open_locked(relation.table());
+        let consequence = "their index does not serve the query";
+        let hint = "Give these options as the argument \"options\" of simhash_contains, or index the passages by the \
+                    options of the query.";
+        warn_of_other_index(&table, Some(*other), "the query", "passages", consequence, hint);
     }
 }
 
@@ -154,8 +153,8 @@ fn warn_of_other_index(
     Some(())
 }
 
-/// Warns a session once of each query: a client that makes a search many times is not told each time. A statement has
-/// one warning, so that a table's partitions do not repeat it.
+/// Warns a session once of each query, because a client may make a search many times. A statement has one warning, so
+/// that a table's partitions do not repeat it.
 fn warn_once(message: String, detail: &str, hint: &str) {
     // SAFETY: a statement is being planned, and this only reads when the client's statement began. The client's query
     // is NUL-terminated, or null in a background worker.
@@ -163,18 +162,18 @@ fn warn_once(message: String, detail: &str, hint: &str) {
         let query = pg_sys::debug_query_string.as_ref().map(|query| CStr::from_ptr(query));
         (pg_sys::GetCurrentStatementStartTimestamp(), query)
     };
-    if STATEMENT.get() == statement {
+    if WARNED_STATEMENT.get() == statement {
         return;
     }
     let hash = BuildHasherDefault::<DefaultHasher>::new().hash_one((query, &message));
-    let is_new = WARNED.with_borrow_mut(|warned| {
-        if warned.len() >= MAX_WARNED {
+    let is_new = WARNED_QUERIES.with_borrow_mut(|warned| {
+        if warned.len() >= MAX_WARNED_QUERIES {
             warned.clear();
         }
         warned.insert(hash)
     });
     if is_new {
-        STATEMENT.set(statement);
+        WARNED_STATEMENT.set(statement);
         let warning = user_error(PgSqlErrorCode::ERRCODE_WARNING, message);
         warning.with_detail(detail).with_hint(hint).report(PgLogLevel::WARNING);
     }

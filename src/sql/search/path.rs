@@ -8,7 +8,8 @@ use std::cell::Cell;
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::prelude::*;
 use postgres::planner::base_relation::BaseRelation;
-use postgres::planner::semi_join::charge_hash_joins;
+use postgres::planner::row_estimate::ConditionEstimate;
+use postgres::planner::semi_join::set_semi_join_hook;
 use simhash::distance::share_within;
 
 use super::condition::{DistanceCondition, exceeded_distance, is_near_condition};
@@ -42,7 +43,7 @@ pub fn initialise() {
     }
     // In a semi-join or anti-join, as of EXISTS and NOT EXISTS, PostgreSQL expects a hash join to find a match at once,
     // so that it would prefer one that compares all rows of a tenant with each other to a search for each row.
-    charge_hash_joins(is_near_condition);
+    set_semi_join_hook(is_near_condition);
 }
 
 #[pg_guard]
@@ -55,7 +56,7 @@ unsafe extern "C-unwind" fn offer_scans(
     // SAFETY: the planner passes what the hook is documented to get.
     unsafe {
         if let Some(previous) = PREVIOUS_HOOK.get() {
-            pgrx::pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, number, entry));
+            pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, number, entry));
         }
         if let Some(relation) = BaseRelation::new(root, relation, entry) {
             let conditions = DistanceCondition::all_of(relation);
@@ -76,10 +77,12 @@ unsafe extern "C-unwind" fn offer_scans(
 /// Corrects the planner's estimates of rows. The planner's default is that a third of the rows fulfils a condition with
 /// `<=`.
 fn correct_estimates(relation: BaseRelation, conditions: &[DistanceCondition], texts: &TextPaths) {
-    let mut estimates = texts.shares();
-    for near in conditions.iter().filter(|near| !near.is_estimated) {
+    let mut estimates = texts.estimates();
+    // The support function of `simhash_near` has estimated its calls.
+    for near in conditions.iter().filter(|near| near.condition.expression.call().is_none()) {
         let rows = relation.planner().rows_of_largest([near.fingerprint, near.query]);
-        estimates.push((near.condition, near.estimate.share(rows), near.estimate.share_with_near_row(rows)));
+        let (share, share_of_outer) = (near.estimate.share(rows), near.estimate.share_with_near_row(rows));
+        estimates.push(ConditionEstimate { condition: near.condition, share, share_of_outer });
     }
     if estimates.is_empty() && texts.is_empty() {
         return;
@@ -87,12 +90,8 @@ fn correct_estimates(relation: BaseRelation, conditions: &[DistanceCondition], t
     for condition in relation.conditions() {
         if let Some((distance, exceeded)) = exceeded_distance(condition.expression) {
             let share = relation.planner().share_not_null(distance) * (1.0 - share_within(exceeded));
-            estimates.push((condition, share, share));
+            estimates.push(ConditionEstimate { condition, share, share_of_outer: share });
         }
     }
-    for (condition, share, share_of_outer) in &estimates {
-        relation.set_share(condition, *share, *share_of_outer);
-    }
-    let shares: Vec<_> = estimates.into_iter().map(|(condition, share, _)| (condition, share)).collect();
-    relation.estimate_rows(&shares);
+    relation.apply_estimates(&estimates);
 }

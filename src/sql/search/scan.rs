@@ -26,7 +26,7 @@ use crate::sql::lookup::text_keys::TextKeys;
 /// A scan that finds near rows, or returns rows nearest first.
 pub struct NearScan {
     pub settings: Settings,
-    expressions: Expressions,
+    expressions: GoalExpressions,
     /// None if the indexes have no scope.
     scope: Option<ScopeConditions>,
     slot: *mut TupleTableSlot,
@@ -45,7 +45,7 @@ pub enum RunningSearch {
 
 /// The expressions that say what a search is for. They belong to the node of the scan, and do not depend on the scanned
 /// row.
-struct Expressions {
+struct GoalExpressions {
     query: Option<*mut ExprState>,
     /// None if the search is for all rows.
     max_distance: Option<*mut ExprState>,
@@ -86,7 +86,7 @@ impl NearScan {
             });
             let compiled = |role| Some(pg_sys::ExecInitExpr(of_role(role).next()?.as_ptr().cast(), parent));
             let (query, max_distance) = (compiled(Role::Query), compiled(Role::MaxDistance));
-            let expressions = Expressions { query, max_distance, context };
+            let expressions = GoalExpressions { query, max_distance, context };
             Self { settings, expressions, scope, slot, search, is_begun: false, reported: Work::default() }
         }
     }
@@ -97,18 +97,7 @@ impl NearScan {
         let Some(search) = &mut self.search else { return std::ptr::null_mut() };
         if !self.is_begun {
             self.is_begun = true;
-            // Nothing equals NULL.
-            let scope = self.scope.as_mut().map_or_else(|| Some(Vec::new()), ScopeConditions::keys);
-            let (is_possible, scope) = (scope.is_some(), scope.unwrap_or_default());
-            match search {
-                RunningSearch::Distance(search) => {
-                    search.begin(self.expressions.goal().filter(|_| is_possible), scope);
-                }
-                RunningSearch::Bands(search, (criterion, options)) => {
-                    let keys = self.expressions.text_keys(*criterion, options);
-                    search.begin(keys.filter(|_| is_possible), scope);
-                }
-            }
+            search.begin(&self.expressions, self.scope.as_mut());
         }
         let has_row = match search {
             RunningSearch::Distance(search) => search.next(),
@@ -131,7 +120,6 @@ impl NearScan {
         self.is_begun = false;
     }
 
-    /// Releases the resources of the scan.
     pub fn end(&mut self) {
         match self.search.take() {
             Some(RunningSearch::Distance(search)) => search.walk.indexes.end(),
@@ -141,7 +129,28 @@ impl NearScan {
     }
 }
 
-impl Expressions {
+impl RunningSearch {
+    /// Begins a search for what the expressions say now, within a scope if there is one.
+    fn begin(&mut self, expressions: &GoalExpressions, scope: Option<&mut ScopeConditions>) {
+        // Nothing equals NULL, so a scope with a NULL has no rows.
+        let scope = scope.map_or_else(|| Some(Vec::new()), ScopeConditions::keys);
+        match self {
+            Self::Distance(search) => search.begin(expressions.goal().zip(scope)),
+            Self::Bands(search, (criterion, options)) => {
+                search.begin(expressions.text_keys(*criterion, options).zip(scope));
+            }
+        }
+    }
+
+    pub fn work(&self) -> Work {
+        match self {
+            Self::Distance(search) => search.walk.indexes.work(),
+            Self::Bands(search, _) => search.indexes.work(),
+        }
+    }
+}
+
+impl GoalExpressions {
     /// The rows that a search by distance is for. None if it is for none, because the condition is NULL for every row.
     fn goal(&self) -> Option<Goal> {
         // SAFETY: the node is running. The query, a bigint, and the largest distance, an integer, are passed by value.
@@ -168,16 +177,6 @@ impl Expressions {
             let memory = (*self.context).ecxt_per_tuple_memory;
             let keys = PgMemoryContexts::For(memory).switch_to(|_| TextKeys::of(query, criterion, options));
             keys.unwrap_or_else(|error| raise(error))
-        }
-    }
-}
-
-impl RunningSearch {
-    /// The work of all searches.
-    pub fn work(&self) -> Work {
-        match self {
-            Self::Distance(search) => search.walk.indexes.work(),
-            Self::Bands(search, _) => search.indexes.work(),
         }
     }
 }

@@ -35,25 +35,25 @@ impl ScopedTable {
         let scopes: BTreeSet<_> = indexes.iter().map(|index| of_index(index).1).collect();
         let mut tables = Vec::new();
         for columns in scopes {
-            let equalities: Vec<_> = columns.iter().map(|&column| relation.equalities(column)).collect();
-            let within = || indexes.iter().filter(|index| of_index(index).1 == columns);
-            let value = |index: &I, position: usize| {
-                let of_column = equalities[position].iter();
+            let of_columns: Vec<_> = columns.iter().map(|&column| relation.equalities(column)).collect();
+            let of_scope = || indexes.iter().filter(|index| of_index(index).1 == columns);
+            let equality = |index: &I, position: usize| {
+                let of_column = of_columns[position].iter();
                 let looked_up = of_column.filter(|equality| relation.looks_up(of_index(index).0, position, equality));
                 // Prefer a value that refers to no further relation.
                 looked_up.min_by_key(|equality| !equality.outer.is_within(outer)).copied()
             };
-            let values = |index| (0..columns.len()).map(|position| value(index, position)).collect::<Option<Vec<_>>>();
-            let Some(equalities) = within().find_map(values) else { continue };
+            let all = |index| (0..columns.len()).map(|position| equality(index, position)).collect::<Option<Vec<_>>>();
+            let Some(equalities) = of_scope().find_map(all) else { continue };
             // The scan looks up the same values in all indexes.
             let looks_up = |index: &&I| {
-                let mut values = equalities.iter().enumerate();
-                values.all(|(position, value)| relation.looks_up(of_index(index).0, position, value))
+                let mut equalities = equalities.iter().enumerate();
+                equalities.all(|(position, equality)| relation.looks_up(of_index(index).0, position, equality))
             };
-            let within = within().filter(looks_up).collect();
+            let usable = of_scope().filter(looks_up).collect();
             let outer = equalities.iter().fold(outer, |outer, equality| outer.with(equality.outer));
             let rows = (relation.rows() * equalities.iter().map(|equality| equality.share).product::<f64>()).max(1.0);
-            tables.push((Self { relation, equalities, outer, rows }, within));
+            tables.push((Self { relation, equalities, outer, rows }, usable));
         }
         tables
     }
@@ -74,7 +74,7 @@ impl ScopedTable {
         let scope = self.equalities.iter().map(|equality| (Role::Scope, equality.comparison.value));
         let (roles, expressions): (Vec<_>, Vec<_>) = expressions.into_iter().chain(scope).unzip();
         let settings = Settings { roles, scope: self.equalities.iter().map(key).collect(), search };
-        let (startup, _) = self.relation.condition_costs();
+        let startup = self.relation.condition_cost().startup;
         let costs = [before_first_row, total].map(|cost| startup + cost);
         // SAFETY: the list is made here, and the expressions are valid.
         let append = |list, expression: &Expression| unsafe { pg_sys::lappend(list, expression.as_ptr().cast()) };
@@ -100,7 +100,7 @@ impl ScopedTable {
         let (random, _) = self.relation.page_costs();
         let pages = self.relation.pages_fetched(pages, self.relation.pages(), self.outer);
         // SAFETY: the setting is a plain number.
-        let row = unsafe { pg_sys::cpu_tuple_cost } + self.relation.condition_costs().1;
+        let row = unsafe { pg_sys::cpu_tuple_cost } + self.relation.condition_cost().per_tuple;
         pages * random + rows * row
     }
 }

@@ -5,8 +5,9 @@ use std::cell::RefCell;
 use pgrx::pg_sys::{self, Oid};
 use postgres::catalog::index::KeyExpressions;
 use postgres::catalog::relation::Relation;
-use postgres::planner::base_relation::{BaseRelation, Condition};
+use postgres::planner::base_relation::BaseRelation;
 use postgres::planner::planner_info::Compared;
+use postgres::planner::row_estimate::ConditionEstimate;
 use postgres::text::TextArgument;
 use postgres::text_identity::CachedText;
 use simhash::criterion::TextCriterion;
@@ -20,7 +21,7 @@ use super::scoped_table::ScopedTable;
 use crate::sql::lookup::band_indexes::{BandIndex, Bands, band_indexes};
 use crate::sql::lookup::text_keys::TextKeys;
 
-/// The conditions on texts of a relation, with what indexes serve them.
+/// The conditions on texts of a relation, with the indexes that serve them.
 pub struct TextPaths {
     relation: BaseRelation,
     searches: Vec<TextSearch>,
@@ -28,7 +29,7 @@ pub struct TextPaths {
 
 struct TextSearch {
     condition: TextCondition,
-    /// Indexes on bands of its text that its criterion compares.
+    /// The indexes on the bands of its text that its criterion compares.
     indexes: Vec<BandIndex>,
     /// The share of the rows that have a band of the query, by the statistics on bands without the option `same` and on
     /// those with it; None without statistics.
@@ -66,8 +67,7 @@ impl TextPaths {
             return Self { relation, searches: conditions.into_iter().map(search).collect() };
         }
         let table = Relation::open_locked(relation.table());
-        let indexes = indexes.into_iter().map(Relation::open_locked);
-        let indexes = band_indexes(&table, indexes, KeyExpressions::Planned);
+        let indexes = band_indexes(&table, indexes.into_iter().map(Relation::open_locked), KeyExpressions::Planned);
         let search = |condition| TextSearch::new(relation, &table, condition, &indexes);
         Self { relation, searches: conditions.into_iter().filter_map(search).collect() }
     }
@@ -88,31 +88,31 @@ impl TextPaths {
         }
     }
 
-    /// For each condition with statistics, the share of the rows or, in a join, of the pairs of rows that fulfil it,
-    /// and in a semi-join the share of the outer rows.
-    pub fn shares(&self) -> Vec<(Condition, f64, f64)> {
+    /// The estimates of the conditions with statistics.
+    pub fn estimates(&self) -> Vec<ConditionEstimate> {
         let rows = self.relation.rows();
-        let shares = self.searches.iter().filter_map(|search| {
-            let near = search.near_rows(rows)?;
-            Some((search.condition.query_condition, near / rows, (near - 1.0).clamp(MIN_SHARE_WITH_NEAR_ROW, 1.0)))
+        let estimates = self.searches.iter().filter_map(|search| {
+            let (condition, near) = (search.condition.query_condition, search.near_rows(rows)?);
+            let share_of_outer = (near - 1.0).clamp(MIN_SHARE_WITH_NEAR_ROW, 1.0);
+            Some(ConditionEstimate { condition, share: near / rows, share_of_outer })
         });
-        shares.collect()
+        estimates.collect()
     }
 }
 
 impl TextSearch {
-    /// Warns if there are indexes on bands of its text, and none serves it. None if it is within another condition.
+    /// The search for the rows that fulfil a condition; None if it is within another condition. Warns if the table has
+    /// indexes on bands of the text, and they do not serve the condition.
     fn new(relation: BaseRelation, table: &Relation, condition: TextCondition, indexed: &[BandIndex]) -> Option<Self> {
         let NearTexts { criterion: TextCriterion { bands, .. }, options, .. } = &condition.near;
-        let text = condition.text.with_varno(relation.relid(), 1);
+        let text = condition.text.as_stored(relation.relid());
         let of_text = indexed.iter().filter(|index| index.is_of_text(table, text));
         let (serving, others): (Vec<_>, Vec<_>) = of_text.partition(|index| index.call.options.has_bands_for(options));
         let complete = Bands::of(serving.iter().copied()).iter().map(|bands| bands.indexes.len()).max().unwrap_or(0);
-        match (complete, others.first()) {
-            (complete, _) if complete >= *bands => {}
-            (0, Some(other)) => warn_of_other_bands(table, &other.call),
-            (0, None) => {}
-            _ => warn_of_too_few_bands(table, complete, *bands),
+        match others.first() {
+            Some(other) if complete == 0 => warn_of_other_bands(table, &other.call),
+            _ if (1..*bands).contains(&complete) => warn_of_too_few_bands(table, complete, *bands),
+            _ => {}
         }
         if !condition.is_whole {
             return None;
@@ -150,15 +150,15 @@ impl TextSearch {
 
     /// The expected number of near rows among `rows` rows, at least one; None without statistics.
     fn near_rows(&self, rows: f64) -> Option<f64> {
-        let agrees = if self.condition.near.options.same.numbers { SHARE_SAME_NUMBERS } else { 1.0 };
+        let agreeing = if self.condition.near.options.same.numbers { SHARE_SAME_NUMBERS } else { 1.0 };
         let [plain, with_same] = self.shares;
-        with_same.or(plain.map(|share| share * agrees)).map(|share| (share * rows).max(1.0))
+        with_same.or(plain.map(|share| share * agreeing)).map(|share| (share * rows).max(1.0))
     }
 }
 
-/// The share of the rows that are candidates: the mean share of those that have one of its bands. Near rows lack
-/// some bands, and others have some. On news, laws and licences, for resemblances of .6 to .84, the result is within a
-/// factor of 10 of the truth for each text. None without statistics.
+/// The expected share of near rows: the mean, over the bands of the query, of the share of rows that have the band.
+/// Near rows lack some of the bands, and other rows have some. But on news, laws and licences, for resemblances of .6
+/// to .84, the result is within a factor of 10 of the truth for each text. None without statistics.
 fn share_near(
     relation: BaseRelation,
     table: &Relation,
@@ -174,7 +174,7 @@ fn share_near(
     let text = relation.planner().known_value(condition.query).and_then(|query| query.text_argument());
     let keys = text.and_then(|text| cached_keys(text, *criterion, options));
     let share = |index: &BandIndex| {
-        let band = index.key.expression(table)?.with_varno(1, relation.relid());
+        let band = index.key.expression(table)?.in_query(relation.relid());
         let value = match &keys {
             Some(keys) => Compared::Constant(keys.band(index.call.band, has_same)),
             // The texts of a join are taken to be as common as those of the table.

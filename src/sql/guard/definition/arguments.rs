@@ -1,8 +1,7 @@
 //! The arguments of a guard's trigger: `simhash_dedup(action, criterion, source [, mark column [, scope column ...]])`.
 //!
-//! The criterion is a JSON document, as [`simhash::criterion`] describes it.
-//!
-//! The condition `among` may follow an empty argument, and the condition `unless` another one.
+//! The criterion is a JSON document, as [`simhash::criterion`] describes it. After the scope columns, the condition
+//! `among` may follow an empty argument, and the condition `unless` another one.
 
 use postgres::error::{Explain, Result, invalid_parameter};
 use postgres::json::{array, string};
@@ -52,7 +51,7 @@ pub struct Arguments {
     pub criterion: GuardCriterion,
     /// What the guard compares, as SQL on a row of its table.
     pub source: String,
-    /// The mark column; given for the action mark only.
+    /// The mark column, for the action mark only.
     pub mark_column: Option<String>,
     pub scope: Vec<String>,
     /// The condition under which existing rows count, as SQL; None if all rows count.
@@ -71,7 +70,7 @@ impl Arguments {
         let criterion = GuardCriterion::parse(criterion)?;
         let (mark, following) = columns.split_first().unzip();
         let mark_column = mark.filter(|mark| !mark.is_empty()).cloned();
-        let (scope, among, unless) = split(following.unwrap_or_default())?;
+        let (scope, among, unless) = split_at_empty(following.unwrap_or_default())?;
         if (action == Action::Mark) != mark_column.is_some() {
             let message = "simhash_dedup takes a mark column for the action mark, and only for that action";
             return Err(protocol_violated(message.to_owned(), USAGE));
@@ -88,8 +87,8 @@ impl Arguments {
         Self::parse(&texts.collect::<Result<Vec<_>>>()?)
     }
 
-    /// The arguments by the names that they have in `simhash_guard`, as JSON.
-    pub fn members(&self) -> Result<[(&'static str, String); 7]> {
+    /// The arguments as members of a JSON object, by the names that they have in `simhash_guard`.
+    pub fn to_json_members(&self) -> Result<[(&'static str, String); 7]> {
         let text = |text: &Option<String>| text.as_deref().map_or_else(|| "null".to_owned(), string);
         Ok([
             ("action", string(self.action.name())),
@@ -122,7 +121,7 @@ impl Arguments {
 }
 
 /// Splits the arguments after the mark column into the scope and the conditions `among` and `unless`.
-fn split(arguments: &[String]) -> Result<(&[String], Option<String>, Option<String>)> {
+fn split_at_empty(arguments: &[String]) -> Result<(&[String], Option<String>, Option<String>)> {
     let sections: Vec<_> = arguments.split(String::is_empty).collect();
     match sections[..] {
         [scope] => Ok((scope, None, None)),

@@ -46,9 +46,9 @@ pub fn find_source(
     let root = Relation::open(members.all[0]);
     let is_indexed =
         |table: &Relation| !indexed_bands(table, None).is_empty() || !indexed_fingerprints(table).is_empty();
-    // The partitions have what the table has.
-    let with_own = if is_indexed(&root) { &[] } else { &members.all[1..] };
-    let mut partitions = with_own.iter().map(|&member| Relation::open(member)).filter(is_indexed);
+    // If the table has indexes, its partitions have the same. Otherwise they may have indexes of their own.
+    let partitions = if is_indexed(&root) { &[] } else { &members.all[1..] };
+    let mut partitions = partitions.iter().map(|&member| Relation::open(member)).filter(is_indexed);
     let Some(first) = partitions.next() else { return source_in(&root, named, asked, schema) };
     let of_first = source_in(&first, named, asked, schema)?;
     for other in partitions {
@@ -79,37 +79,13 @@ fn source_in(
     if !asked.is_for_fingerprints() {
         fingerprints.retain(|fingerprint| of_text(fingerprint).is_none());
     }
-    let sql = |source: Expression| source_sql(table, source);
     let of_fingerprints = fingerprints.iter().filter_map(|fingerprint| fingerprint.expression(table));
     let sources = texts.iter().map(|text| text.source).chain(of_fingerprints);
-    let choices = sources.map(sql).collect::<Result<BTreeSet<_>>>()?;
+    let choices = sources.map(|source| source_sql(table, source)).collect::<Result<BTreeSet<_>>>()?;
     match &Vec::from_iter(choices)[..] {
         [source] if texts.is_empty() => Ok((source.clone(), GuardCriterion::Distance(asked.of_fingerprints()?))),
-        [source] => Ok((source.clone(), GuardCriterion::Texts(of_options(table, source, &texts, asked)?))),
-        [] if asked.is_for_fingerprints()
-            || made_from.is_none() && named.is_some_and(|named| as_text(named).is_none()) =>
-        {
-            Err(no_index(table, asked.of_fingerprints()?))
-        }
-        [] if let Some(text) = made_from
-            && !indexed_texts(table, Some(text))?.is_empty() =>
-        {
-            let (named, text) = (named.map_or(Ok("the source".to_owned()), sql)?, sql(text)?);
-            let message =
-                format!("{named} in table \"{}\" is a fingerprint, and the criterion is for texts", table.name()?);
-            let of_texts = format!("Name the text as the source, {text}, whose bands are indexed");
-            Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message).with_hint(format!(
-                "{of_texts}; or let the distance of the fingerprints decide, by {{\"resemblance\": null}}."
-            )))
-        }
-        [] => {
-            let (source, guarded) = (made_from.or(named).or(text_column(table)), asked.of_texts("{}")?);
-            let source = source.map_or(Ok("...".to_owned()), sql)?;
-            let error = no_bands(table, &source, 0, &guarded)?;
-            let call = index_call(&table.name()?, &source, &guarded);
-            let hint = "or let the distance of the fingerprints decide, by {\"resemblance\": null}";
-            Err(if made_from.is_none() { error } else { error.with_hint(format!("Run {call}, {hint}.")) })
-        }
+        [source] => Ok((source.clone(), GuardCriterion::Texts(criterion_of(table, source, &texts, asked)?))),
+        [] => Err(not_indexed(table, named, made_from, asked)?),
         several => Err(ambiguous(table, several)?),
     }
 }
@@ -122,15 +98,15 @@ fn parse(table: &Relation, asked: &AskedSql) -> Result<Expression> {
     }
 }
 
-/// The texts whose bands are indexed, or `named` alone, with each of the options that their bands are made with.
+/// The texts whose bands are indexed, or `named` alone; once for each of the options that their bands are made with.
 fn indexed_texts(table: &Relation, named: Option<Expression>) -> Result<Vec<IndexedText>> {
-    let mut texts: Vec<IndexedText> = Vec::new();
-    let wanted = named.map(as_text);
-    if let Some(None) = wanted {
-        return Ok(texts);
+    let text = named.and_then(as_text);
+    if named.is_some() && text.is_none() {
+        return Ok(Vec::new());
     }
     let column = named.filter(|named| named.as_own_column().is_some());
-    for BandIndex { call, .. } in indexed_bands(table, wanted.flatten()) {
+    let mut texts: Vec<IndexedText> = Vec::new();
+    for BandIndex { call, .. } in indexed_bands(table, text) {
         let source = column.or_else(|| generated_column(table, call.text)).unwrap_or(call.text);
         let is_same = |other: &IndexedText| other.source.equals(source) && other.options == call.options;
         if !texts.iter().any(is_same) {
@@ -141,7 +117,7 @@ fn indexed_texts(table: &Relation, named: Option<Expression>) -> Result<Vec<Inde
 }
 
 /// The criterion for a text that is indexed with these options.
-fn of_options(table: &Relation, source: &str, texts: &[IndexedText], asked: &AskedCriterion) -> Result<GuardedTexts> {
+fn criterion_of(table: &Relation, source: &str, texts: &[IndexedText], asked: &AskedCriterion) -> Result<GuardedTexts> {
     let mut served = Vec::new();
     for text in texts {
         let guarded = asked.of_texts(&text.document)?;
@@ -217,15 +193,48 @@ fn text_column(table: &Relation) -> Option<Expression> {
     Column::all(table).filter_map(|column| column.as_variable()).find(|column| as_text(*column).is_some())
 }
 
+/// The error for a table without indexes for the criterion, on the source that is `named` or on any. `made_from` is the
+/// text that an indexed fingerprint is made from.
+fn not_indexed(
+    table: &Relation,
+    named: Option<Expression>,
+    made_from: Option<Expression>,
+    asked: &AskedCriterion,
+) -> Result<ErrorReport> {
+    const OR_BY_DISTANCE: &str = "or let the distance of the fingerprints decide, by {\"resemblance\": null}";
+    if asked.is_for_fingerprints() || made_from.is_none() && named.is_some_and(|named| as_text(named).is_none()) {
+        return Ok(no_index(table, asked.of_fingerprints()?));
+    }
+    let sql = |source: Expression| source_sql(table, source);
+    if let Some(text) = made_from
+        && !indexed_texts(table, Some(text))?.is_empty()
+    {
+        let (named, text) = (named.map_or(Ok("the source".to_owned()), sql)?, sql(text)?);
+        let message =
+            format!("{named} in table \"{}\" is a fingerprint, and the criterion is for texts", table.name()?);
+        let hint = format!("Name the text as the source, {text}, whose bands are indexed; {OR_BY_DISTANCE}.");
+        return Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message).with_hint(hint));
+    }
+    let (source, guarded) = (made_from.or(named).or(text_column(table)), asked.of_texts("{}")?);
+    let source = source.map_or(Ok("...".to_owned()), sql)?;
+    let error = no_bands(table, &source, 0, &guarded)?;
+    if made_from.is_none() {
+        return Ok(error);
+    }
+    Ok(error.with_hint(format!("Run {}, {OR_BY_DISTANCE}.", index_call(&table.name()?, &source, &guarded))))
+}
+
 /// The error for partitions that are indexed in different ways.
-fn disagreement([a, b]: [(&Relation, &(String, GuardCriterion)); 2]) -> Result<ErrorReport> {
+fn disagreement(
+    [(first, of_first), (other, of_other)]: [(&Relation, &(String, GuardCriterion)); 2],
+) -> Result<ErrorReport> {
     let shown = |(source, criterion): &(String, GuardCriterion)| match criterion {
         GuardCriterion::Texts(texts) => format!("{source} with the options {}", shown_literal(&texts.options_json())),
         GuardCriterion::Distance(_) => source.clone(),
     };
-    let message = format!("partitions \"{}\" and \"{}\" are indexed in different ways", a.0.name()?, b.0.name()?);
+    let message = format!("partitions \"{}\" and \"{}\" are indexed in different ways", first.name()?, other.name()?);
     Ok(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message)
-        .with_detail(format!("The first is indexed on {}, and the other one on {}.", shown(a.1), shown(b.1)))
+        .with_detail(format!("The first is indexed on {}, and the other one on {}.", shown(of_first), shown(of_other)))
         .with_hint(
             "Index them alike, by simhash_index of the partitioned table; or name the source, and the options in the \
              criterion.",

@@ -20,17 +20,17 @@ use super::guard::{Guard, Identity};
 const MAX_CACHED_TRIGGERS: usize = 4096;
 
 thread_local! {
-    /// Guards by the OIDs of their triggers: several of a trigger if a running statement fires one that was replaced
-    /// since. The triggers of one table's partitions share a guard.
+    /// Guards by the OIDs of their triggers. A trigger has several if it was replaced while a statement still fires the
+    /// old one. The triggers of one table's partitions share a guard.
     static GUARDS: RefCell<HashMap<Oid, Vec<Rc<Guard>>>> = RefCell::default();
     static HAS_CALLBACK: Cell<bool> = const { Cell::new(false) };
     /// The tables whose definition may have changed since the last look-up; the invalid OID stands for all tables.
     static CHANGED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The guard of the trigger that `event` fires. The tables that it searches are locked until the transaction ends,
-/// so that neither they nor their indexes are dropped. `function` is the trigger function. `previous` is a guard that
-/// this statement has obtained before, whose tables are locked already.
+/// The guard of the trigger that `event` fires, which executes `function`. The tables that it searches are locked until
+/// the transaction ends, so that neither they nor their indexes are dropped. `previous` is a guard that this statement
+/// has obtained before: its tables are locked already.
 pub fn guard_of_trigger(function: Oid, event: &RowEvent, previous: Option<&Rc<Guard>>) -> Result<Rc<Guard>> {
     let mut guard = cached(function, event)?;
     if previous.is_some_and(|previous| Rc::ptr_eq(previous, &guard)) {
@@ -52,8 +52,8 @@ pub fn guard_of_trigger(function: Oid, event: &RowEvent, previous: Option<&Rc<Gu
     }
 }
 
-/// The guard of the trigger that `event` fires, whose tables are not locked. It is identified only if the trigger has
-/// no entry with its arguments, and made only if no other trigger has it either. `function` is the trigger function.
+/// The guard of the trigger, whose tables are not locked: the one in the cache for the trigger and its arguments,
+/// otherwise that of another trigger with the same identity, otherwise a new one.
 ///
 /// A replaced trigger has the same OID, and a running statement still fires the old trigger: the arguments distinguish
 /// the two.
@@ -62,7 +62,7 @@ fn cached(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
         let functions = pg_sys::SysCacheIdentifier::PROCOID as _;
         // SAFETY: the callbacks are functions of this library, which is never unloaded.
         unsafe {
-            pg_sys::CacheRegisterRelcacheCallback(Some(changed), Datum::null());
+            pg_sys::CacheRegisterRelcacheCallback(Some(table_changed), Datum::null());
             pg_sys::CacheRegisterSyscacheCallback(functions, Some(function_changed), Datum::null());
         }
     }
@@ -73,8 +73,8 @@ fn cached(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
         return Ok(guard);
     }
     let identity = Identity::from_event(event)?;
-    let is_the_same = |guard: &&Rc<Guard>| guard.identity == identity;
-    let shared = GUARDS.with_borrow(|guards| guards.values().flatten().find(is_the_same).cloned());
+    let is_same = |guard: &&Rc<Guard>| guard.identity == identity;
+    let shared = GUARDS.with_borrow(|guards| guards.values().flatten().find(is_same).cloned());
     let guard = shared.map_or_else(|| Guard::new(function, identity, event).map(Rc::new), Ok)?;
     GUARDS.with_borrow_mut(|guards| {
         if guards.len() >= MAX_CACHED_TRIGGERS {
@@ -104,7 +104,7 @@ fn drop_changed() {
 
 /// PostgreSQL calls this for each table whose definition may have changed; with the invalid OID, for all tables.
 #[pg_guard]
-unsafe extern "C-unwind" fn changed(_argument: Datum, table: Oid) {
+unsafe extern "C-unwind" fn table_changed(_argument: Datum, table: Oid) {
     /// If more tables than this have changed, drop all guards.
     const MAX_CHANGED_TABLES: usize = 64;
     CHANGED.with_borrow_mut(|changed| {

@@ -51,7 +51,7 @@ impl Guard {
         let arguments =
             identity.arguments.iter().map(|argument| from_bytes(argument.to_bytes())).collect::<Result<Vec<_>, _>>()?;
         let arguments = Arguments::parse(&arguments)?;
-        let Arguments { action, source, mark_column, scope, unless, .. } = &arguments;
+        let Arguments { source, mark_column, scope, .. } = &arguments;
         check_columns(event, column_name(source).iter().chain(mark_column).chain(scope))?;
         let members = Members::read(identity.root, identity.detached)?;
         let sees_all = |&member: &Oid| check_sees_all(&Relation::open(member), scope);
@@ -61,25 +61,18 @@ impl Guard {
         if let Some(mark) = mark_column {
             set_marks(&mut searched, mark)?;
         }
-        Ok(Self {
-            secret: identity.secret(),
-            identity,
-            action: *action,
-            unless: unless.clone(),
-            searched,
-            members: members.all,
-        })
+        let (secret, Arguments { action, unless, .. }) = (identity.secret(), arguments);
+        Ok(Self { identity, secret, action, unless, searched, members: members.all })
     }
 
     /// The position, in `searched`, of the table of a trigger.
     pub fn position_of(&self, table: &Relation) -> Result<usize> {
-        // Another kind of table may have row triggers, but no rows of its own.
-        let position = self.searched.iter().position(|searched| searched.oid == table.oid());
-        match position {
-            Some(position) => Ok(position),
-            None => Err(not_supported(format!("\"{}\" cannot be guarded", table.name()?))
-                .with_detail("A guard searches tables and partitions.")),
+        if let Some(position) = self.searched.iter().position(|searched| searched.oid == table.oid()) {
+            return Ok(position);
         }
+        // Another kind of table may have row triggers, but no rows of its own.
+        Err(not_supported(format!("\"{}\" cannot be guarded", table.name()?))
+            .with_detail("A guard searches tables and partitions."))
     }
 }
 

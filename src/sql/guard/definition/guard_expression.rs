@@ -22,10 +22,11 @@ use crate::sql::functions::ExtensionSchema;
 /// An expression of a table's columns.
 pub struct GuardExpression {
     pub table: Oid,
-    /// The name of the guard's argument that has it.
+    /// The name of the guard's argument that states it.
     pub argument: &'static CStr,
-    /// For a new row, whose generated columns PostgreSQL computes only after the trigger.
+    /// For a new row: without generated columns, which PostgreSQL computes only after the trigger.
     pub of_new_row: StoredExpression,
+    /// For a stored row: without virtual generated columns.
     pub of_stored_row: StoredExpression,
     /// Whether the value for a stored row is that of a column.
     pub is_column: bool,
@@ -33,7 +34,7 @@ pub struct GuardExpression {
     pub made_from: Vec<i16>,
     /// The columns from which the value for a stored row is read.
     pub read_from: Vec<i16>,
-    /// What it would run on a stored row that a guard must not run there, for a message.
+    /// Code that it runs and that a guard must not run on stored rows, as a message names it.
     other_code: Option<String>,
 }
 
@@ -58,7 +59,7 @@ impl GuardExpression {
         self.other_code.is_none()
     }
 
-    /// Whether a value from which it is read for a stored row is stored out of line, at least in part.
+    /// Whether some of what it reads of a stored row is stored out of line.
     pub fn reads_out_of_line(&self, row: Row<'_>) -> bool {
         self.read_from.iter().any(|&column| row.is_out_of_line(column))
     }
@@ -95,17 +96,16 @@ pub struct GuardExpressions {
 }
 
 impl GuardExpressions {
-    /// Reads them from a guard's arguments, with the source as it is written. An error if a guard must not evaluate one
-    /// of them.
+    /// Reads them from a guard's arguments, and returns the source also as it is written there. An error if a guard
+    /// must not evaluate one of them.
     pub fn read(table: &Relation, arguments: &Arguments, schema: ExtensionSchema) -> Result<(Self, Expression)> {
         let mut source = parse_source(table, &arguments.source)?;
         if let GuardCriterion::Texts(_) = arguments.criterion {
             source = as_text(source).ok_or_else(|| not_a_text(table))?;
         }
         let condition = |sql: &Option<String>, argument| {
-            let parse =
-                |sql: &String| GuardExpression::new(table, argument, parse_condition(table, sql, argument)?, schema);
-            sql.as_ref().map(parse).transpose()
+            let Some(sql) = sql else { return Ok(None) };
+            GuardExpression::new(table, argument, parse_condition(table, sql, argument)?, schema).map(Some)
         };
         let for_stored_rows = |among: GuardExpression| {
             among.for_stored_rows("Put the condition into a stored column, which may be generated: among => 'live'.")

@@ -15,7 +15,7 @@ use simhash::search::growth::{ExpectedWork, Growth};
 use super::row_key::RowKey;
 use super::scope::GuardScope;
 use crate::sql::indexed::fingerprint_column::check_is_stored;
-use crate::sql::indexed::layouts::{Layout, ScopedBlock, block_indexes, blocks_in, layouts_of};
+use crate::sql::indexed::layouts::{Layout, ScopedBlock, blocks_in, layout_blocks, layouts_of};
 
 pub struct SearchedFingerprints {
     /// Within which fingerprints are near.
@@ -53,7 +53,7 @@ impl SearchedFingerprints {
         let of_scope = |before: &Vec<i16>| {
             let layouts =
                 layouts_of(usable.iter().filter(|scoped| scoped.scope == *before).map(|scoped| &scoped.block));
-            let growth = |rows| Growth::new(rows, block_indexes(&layouts));
+            let growth = |rows| Growth::new(rows, layout_blocks(&layouts));
             let nominal = growth(NOMINAL_ROWS).total(max_distance)?;
             if nominal.probes > MAX_PROBES_OF_SEARCH || nominal.entries > MAX_SHARE_OF_ROWS * NOMINAL_ROWS {
                 return Some(Err(too_much_work(table, max_distance)));

@@ -16,10 +16,10 @@ use crate::sql::guard::row::evaluation::{Evaluator, RowKind};
 
 /// Report common words if at least this share of the sampled texts consists mostly of them.
 const MIN_REPORTED_SHARE: f64 = 0.1;
-/// Fewer texts have words in common by chance.
+/// Report them in at least this number of texts: fewer have words in common by chance.
 const MIN_REPORTED_TEXTS: usize = 20;
 
-/// Reports if texts consist mostly of words that many rows have, unless their options have weights.
+/// Reports if many texts consist mostly of words that many rows have, unless the options have weights for them.
 pub fn report_common_words(
     criterion: &GuardCriterion,
     searched: &[SearchedTable],
@@ -36,28 +36,29 @@ pub fn report_common_words(
         evaluator.with_text(own, row, RowKind::Stored, add).map(drop)
     })?;
     let share = sample.mostly_common(&texts.options, &tick).map_err(algorithm_error)?;
-    if sample.texts() >= MIN_REPORTED_TEXTS && share >= MIN_REPORTED_SHARE {
-        let remedy = match texts.options.markup {
-            Some(Markup::Html) => {
-                "; if they are those of a template around pages, such as navigation, they hide copies of the text in it: \
-                 index with {\"markup\": \"main\"}, which does not read them"
-            }
-            None if 2 * sample.with_tags() >= sample.texts() => {
-                "; they have tags, which are words unless they are indexed with {\"markup\": \"main\"} for whole pages or \
-                 {\"markup\": \"html\"} for parts of pages"
-            }
-            _ => {
-                "; texts that differ in few others are near-duplicates, unless they are indexed with \
-                 {\"weights\": ..} for these words (simhash_weights learns them)"
-            }
-        };
-        notice(format!(
-            "of a sample of table \"{}\", {:.0} % of the texts consist mostly of words that a tenth of the rows \
-             have{remedy}",
-            table.name,
-            100.0 * share
-        ));
+    if sample.texts() < MIN_REPORTED_TEXTS || share < MIN_REPORTED_SHARE {
+        return Ok(());
     }
+    let remedy = match texts.options.markup {
+        Some(Markup::Html) => {
+            "; if they are those of a template around pages, such as navigation, they hide copies of the text in it: \
+             index with {\"markup\": \"main\"}, which does not read them"
+        }
+        None if 2 * sample.with_tags() >= sample.texts() => {
+            "; they have tags, which are words unless they are indexed with {\"markup\": \"main\"} for whole pages or \
+             {\"markup\": \"html\"} for parts of pages"
+        }
+        _ => {
+            "; texts that differ in few others are near-duplicates, unless they are indexed with {\"weights\": ..} for \
+             these words (simhash_weights learns them)"
+        }
+    };
+    notice(format!(
+        "of a sample of table \"{}\", {:.0} % of the texts consist mostly of words that a tenth of the rows \
+         have{remedy}",
+        table.name,
+        100.0 * share
+    ));
     Ok(())
 }
 

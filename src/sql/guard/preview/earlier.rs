@@ -1,6 +1,6 @@
 //! Finds the earlier row that a sampled row is near. A row is earlier if its primary key is smaller.
 
-use std::ops::ControlFlow;
+use std::ops::ControlFlow::{Break, Continue};
 
 use pgrx::itemptr::{item_pointer_get_both, item_pointer_to_u64};
 use postgres::error::Result;
@@ -17,8 +17,8 @@ use crate::sql::guard::row::search::{Closeness, EarlierSearches, NearQuery, Want
 /// The limit on the characters of a text that are shown.
 const MAX_SHOWN_CHARACTERS: usize = 80;
 
-/// The limit on the rows that are looked at once a row is known to be a duplicate, for one that is closer. Of rows that
-/// are all near each other, each would be compared with all others.
+/// The limit on the rows that are looked at for a closer one, once a row is known to be a duplicate. Otherwise, of rows
+/// that are all near each other, each would be compared with all others.
 const MAX_LOOKED_AT: usize = 100;
 
 /// A row as it is shown to users.
@@ -41,7 +41,7 @@ pub fn position(searched: &SearchedTable, row: Row<'_>) -> (u32, u64) {
 }
 
 impl Preview {
-    /// The closest earlier row of a row with this key, or one of the closest.
+    /// Finds the closest earlier row, or one of the closest, of a row with this key.
     pub fn earlier(&self, own: &SearchedTable, row: Row<'_>, key: &RowKey) -> Result<Option<EarlierRow>> {
         let (earlier, itself) = (EarlierSearches::new(), [row.tid()]);
         let query = NearQuery {
@@ -65,10 +65,11 @@ impl Preview {
         let (mut best, mut looked_at): (Option<EarlierRow>, _) = (None, 0);
         query.each_near(&self.searched, |searched, candidate| {
             let other = candidate.version.row();
-            let is_new = candidate.state == VersionState::Present && earlier.is_new(searched.oid, other);
-            self.pairs_left.set(self.pairs_left.get() - i64::from(is_new));
-            if is_new
-                && is_earlier(searched, other)
+            if candidate.state != VersionState::Present || !earlier.add_compared(searched.oid, other) {
+                return Ok(Continue(()));
+            }
+            self.pairs.set(self.pairs.get() + 1);
+            if is_earlier(searched, other)
                 && self.evaluator.is_among(searched, other, RowKind::Stored)?
                 && let Some(closeness) = query.closeness(searched, &candidate)?
                 && best.as_ref().is_none_or(|best| best.closeness != closeness)
@@ -76,11 +77,10 @@ impl Preview {
                 query.wanted.narrow(closeness);
                 best = Some(EarlierRow { closeness, shown: self.shown(searched, other)? });
             }
-            let is_decided = best.as_ref().filter(|best| self.gap(best) >= 0.0).is_some_and(|best| {
-                looked_at += usize::from(is_new);
-                looked_at == MAX_LOOKED_AT || best.closeness.is_highest()
-            });
-            Ok(if is_decided { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            let Some(best) = best.as_ref().filter(|best| self.gap(best) >= 0.0) else { return Ok(Continue(())) };
+            looked_at += 1;
+            let is_decided = looked_at == MAX_LOOKED_AT || best.closeness.is_highest();
+            Ok(if is_decided { Break(()) } else { Continue(()) })
         })?;
         Ok(best)
     }

@@ -66,13 +66,17 @@ fn simhash_preview(
         ),
     >,
 > {
-    let asked = AskedCriterion::read(required(criterion, "criterion")?)?;
-    let [among, unless, source] = [among, unless, source].map(|sql| sql.map(AskedSql::new).transpose());
-    let (among, unless, source) = (among?, unless?, source?);
-    let scope = names(&required(scope, "scope")?, "scope")?;
-    let sample = required(sample, "sample")?;
-    if sample < 1 {
-        return Err(invalid_parameter(format!("sample of {sample} rows is too small"))
+    let sql = |sql: Option<RawText<'_>>| sql.map(AskedSql::new).transpose();
+    let asked = AskedPreview {
+        criterion: AskedCriterion::read(required(criterion, "criterion")?)?,
+        among: sql(among)?,
+        unless: sql(unless)?,
+        source: sql(source)?,
+        scope: names(&required(scope, "scope")?, "scope")?,
+        sample: required(sample, "sample")?,
+    };
+    if asked.sample < 1 {
+        return Err(invalid_parameter(format!("sample of {} rows is too small", asked.sample))
             .with_hint("A sample of some thousand rows takes seconds."));
     }
     // SAFETY: a plain number of this process.
@@ -80,26 +84,22 @@ fn simhash_preview(
     let (groups, total, is_hidden) = Target::lock(required(target, "target")?, ACCESS_SHARE, |table| {
         check_not_distributed(&table.open())?;
         check_is_whole(table)?;
-        // From the owner, as whom this runs, or from the caller.
+        // Hidden from the owner, as whom this runs, or from the caller.
         let hides = |member: &Target| hides_rows(member.oid, None) || hides_rows(member.oid, Some(caller));
         let is_hidden = table.family(ACCESS_SHARE)?.iter().any(hides);
-        let conditions = [among.as_ref(), unless.as_ref()];
-        let pairs = i64::from(sample) * MAX_PAIRS_PER_ROW;
-        let preview = Preview::new(call, table, &asked, source.as_ref(), &scope, conditions, pairs)?;
+        let preview = Preview::new(call, table, &asked)?;
         let mut groups = Groups::new();
-        each_sampled_row(&preview.searched, table, sample, |own, row| preview.add(&mut groups, own, row))?;
+        each_sampled_row(&preview.searched, table, asked.sample, |own, row| preview.add(&mut groups, own, row))?;
         let total: i64 = groups.values().map(|group| group.rows).sum();
         if preview.left_out.get() > 0 {
-            report_limit(table, total, pairs, &preview);
+            report_limit(table, total, &preview);
         }
         Ok((groups, total, is_hidden))
     })?;
     let datums = |shown: Option<ShownRow>| {
         let Some(ShownRow { key, text }) = shown else { return (None, None) };
-        (
-            Some(text_from_server_string(&key).unwrap_or_else(|error| raise(error))),
-            text.map(|text| text_from_utf8(&text)),
-        )
+        let key = text_from_server_string(&key).unwrap_or_else(|error| raise(error));
+        (Some(key), text.map(|text| text_from_utf8(&text)))
     };
     Ok(TableIterator::new(groups.into_iter().map(move |((kind, rank), group)| {
         let share = (group.rows as f64 / total as f64 * 1e4).round() / 1e4;
@@ -126,16 +126,27 @@ const LEAST_SHOWN: f64 = 0.5;
 /// with thousands of others and be near none of them: then each is compared with all.
 const MAX_PAIRS_PER_ROW: i64 = 20;
 
-/// Says that the limit came before all sampled rows were looked up.
-fn report_limit(table: &Target, rows: i64, pairs: i64, preview: &Preview) {
-    let (sampled, each) = (rows + preview.left_out.get(), (pairs - preview.pairs_left.get()) / rows.max(1));
+/// Reports that the limit on pairs was reached before all sampled rows were looked up.
+fn report_limit(table: &Target, rows: i64, preview: &Preview) {
+    let (sampled, each) = (rows + preview.left_out.get(), preview.pairs.get() / rows.max(1));
     let message = format!("{rows} of {sampled} sampled rows of table \"{}\" were looked up", table.name);
     user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
         .with_detail(format!(
-            "Each was compared with about {each} others, and after {pairs} pairs of rows, no further one is looked up."
+            "Each was compared with about {each} others, and after {} pairs of rows, no further one is looked up.",
+            preview.pair_limit
         ))
         .with_hint("For more rows, give a larger sample.")
         .report(PgLogLevel::NOTICE);
+}
+
+/// What a user asks for.
+struct AskedPreview {
+    criterion: AskedCriterion,
+    among: Option<AskedSql>,
+    unless: Option<AskedSql>,
+    source: Option<AskedSql>,
+    scope: Vec<String>,
+    sample: i32,
 }
 
 struct Preview {
@@ -143,8 +154,9 @@ struct Preview {
     least_resemblance: Option<f64>,
     searched: Vec<SearchedTable>,
     evaluator: Evaluator,
-    /// How many pairs of rows may still be compared; negative if the last row was compared with more.
-    pairs_left: Cell<i64>,
+    /// The number of pairs of rows that were compared. From the limit on, no further row is looked up.
+    pairs: Cell<i64>,
+    pair_limit: i64,
     /// The number of sampled rows that were not looked up.
     left_out: Cell<i64>,
 }
@@ -184,19 +196,11 @@ struct Example {
 }
 
 impl Preview {
-    fn new(
-        call: Call<'_>,
-        table: &Target,
-        asked: &AskedCriterion,
-        source: Option<&AskedSql>,
-        scope: &[String],
-        [among, unless]: [Option<&AskedSql>; 2],
-        pairs: i64,
-    ) -> Result<Self> {
+    fn new(call: Call<'_>, table: &Target, asked: &AskedPreview) -> Result<Self> {
         let schema = ExtensionSchema::running(call)?;
         let relation = table.open();
         let members = Members::read(table.oid, None)?;
-        let (source, mut criterion) = find_source(source, &members, asked, schema)?;
+        let (source, mut criterion) = find_source(asked.source.as_ref(), &members, &asked.criterion, schema)?;
         let mut least_resemblance = None;
         // Texts that resemble each other less than near-duplicates are shown too.
         if let GuardCriterion::Texts(texts) = &mut criterion {
@@ -212,19 +216,19 @@ impl Preview {
             criterion,
             source,
             mark_column: None,
-            scope: scope.to_vec(),
-            among: condition_sql(among, &relation, AMONG, None)?,
-            unless: condition_sql(unless, &relation, UNLESS, None)?,
+            scope: asked.scope.clone(),
+            among: condition_sql(asked.among.as_ref(), &relation, AMONG, None)?,
+            unless: condition_sql(asked.unless.as_ref(), &relation, UNLESS, None)?,
         };
         let searched = members.searched(&arguments, Some(schema))?;
         report_common_words(&arguments.criterion, &searched, &evaluator, table)?;
-        let (pairs_left, left_out) = (Cell::new(pairs), Cell::new(0));
-        Ok(Self { least_resemblance, searched, evaluator, pairs_left, left_out })
+        let (pairs, pair_limit) = (Cell::new(0), i64::from(asked.sample) * MAX_PAIRS_PER_ROW);
+        Ok(Self { least_resemblance, searched, evaluator, pairs, pair_limit, left_out: Cell::new(0) })
     }
 
-    /// Adds a row, unless it has no word or no fingerprint, or all pairs were compared.
+    /// Adds a row to its group, unless it has no word or no fingerprint, or the limit on pairs is reached.
     fn add(&self, groups: &mut Groups, own: &SearchedTable, row: Row<'_>) -> Result<()> {
-        if self.pairs_left.get() <= 0 {
+        if self.pairs.get() >= self.pair_limit {
             self.left_out.set(self.left_out.get() + 1);
             return Ok(());
         }

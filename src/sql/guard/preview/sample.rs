@@ -18,7 +18,7 @@ use crate::sql::indexed::fingerprint_sample::renamed_while_sampled;
 const MAX_TIMES_SAMPLE: i64 = 4;
 /// A sample of at least this share of the rows that are asked for is large enough.
 const LEAST_OF_SAMPLE: f64 = 0.8;
-/// If too few rows came, more pages are read next: up to this multiple.
+/// If too few rows have come, more pages are read next: at most this multiple.
 const MAX_STEP: f64 = 10.0;
 
 /// Calls `read` with about `sample` rows of a table and its partitions. Their order mixes rows from all over the table,
@@ -36,22 +36,14 @@ pub fn each_sampled_row(
         .filter(|member| member.is_ordinary())
         .filter_map(|member| Some((member, searched.iter().find(|searched| searched.oid == member.oid)?)))
         .collect();
-    let rows: f64 = members.iter().map(|(member, _)| member.open().estimated_rows().max(0.0)).sum();
-    let mut percent = (100.0 * f64::from(sample) / rows.max(1.0)).min(100.0);
-    let mut sampled = loop {
-        let sampled = sampled_tids(&members, percent as f32, i64::from(sample) * MAX_TIMES_SAMPLE)?;
-        let count = sampled.len() as f64;
-        if percent >= 100.0 || count >= LEAST_OF_SAMPLE * f64::from(sample) {
-            break sampled;
-        }
-        percent = (percent * (f64::from(sample) / count).min(MAX_STEP)).min(100.0);
-    };
-    sampled
-        .sort_by_key(|(member, tid)| (item_pointer_to_u64(*tid) ^ (*member as u64) << 48).wrapping_mul(GOLDEN_RATIO));
+    let mut sampled = sample_tids(&members, sample)?;
+    sampled.sort_by_key(|(position, tid)| {
+        (item_pointer_to_u64(*tid) ^ (*position as u64) << 48).wrapping_mul(GOLDEN_RATIO)
+    });
     let mut memory = PgMemoryContexts::new("simhash_preview row");
-    for (member, tid) in sampled {
+    for (position, tid) in sampled {
         postgres::interrupts::tick();
-        let (member, own) = members[member];
+        let (member, own) = members[position];
         let table = member.open();
         let slot = TableSlot::new(&table);
         // SAFETY: a running function has an active snapshot.
@@ -64,13 +56,26 @@ pub fn each_sampled_row(
     Ok(())
 }
 
-/// The tids of sampled rows, at most `limit`, with the positions of their tables. Whole pages are sampled, always the
-/// same pages, and with a larger share these and others.
-fn sampled_tids(
-    tables: &[(&Target, &SearchedTable)],
-    percent: f32,
-    limit: i64,
-) -> Result<Vec<(usize, ItemPointerData)>> {
+/// The tids of sampled rows, with the positions of their tables.
+type SampledTids = Vec<(usize, ItemPointerData)>;
+
+/// Samples about `sample` rows: reads more pages until enough rows have come.
+fn sample_tids(tables: &[(&Target, &SearchedTable)], sample: i32) -> Result<SampledTids> {
+    let rows: f64 = tables.iter().map(|(table, _)| table.open().estimated_rows().max(0.0)).sum();
+    let mut percent = (100.0 * f64::from(sample) / rows.max(1.0)).min(100.0);
+    loop {
+        let sampled = sample_pages(tables, percent as f32, i64::from(sample) * MAX_TIMES_SAMPLE)?;
+        let count = sampled.len() as f64;
+        if percent >= 100.0 || count >= LEAST_OF_SAMPLE * f64::from(sample) {
+            return Ok(sampled);
+        }
+        percent = (percent * (f64::from(sample) / count).min(MAX_STEP)).min(100.0);
+    }
+}
+
+/// Samples this share of the pages, and at most `limit` rows. The pages are always the same, and with a larger share
+/// these and others.
+fn sample_pages(tables: &[(&Target, &SearchedTable)], percent: f32, limit: i64) -> Result<SampledTids> {
     let mut sampled = Vec::new();
     for (position, (table, _)) in tables.iter().enumerate() {
         let left = limit - sampled.len() as i64;

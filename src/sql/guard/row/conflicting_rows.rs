@@ -11,7 +11,7 @@
 //! The guard does not lock that row. If it disappears, PostgreSQL stores the new row after all. So the new row is
 //! registered, and the guard searches for other near rows, as for any INSERT.
 
-use pgrx::pg_sys::{self, Datum, ItemPointerData, Oid};
+use pgrx::pg_sys::{self, Datum, IndexInfo, ItemPointerData, Oid};
 use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::index::is_inferable;
 use postgres::catalog::relation::Relation;
@@ -21,9 +21,11 @@ use postgres::heap::entry_scan::equality_key;
 use postgres::heap::moment::Transaction;
 use postgres::heap::row::{Row, TableSlot, has_tid};
 
+use super::near_rows::Awaited;
+
 /// The unique indexes of a table, ready to look up the keys of rows of a statement.
 pub struct UniqueIndexes {
-    indexes: Vec<(Oid, *mut pg_sys::IndexInfo)>,
+    indexes: Vec<(Oid, *mut IndexInfo)>,
     /// The executor state in which expressions of the indexes are evaluated, and its context for one row.
     executor: *mut pg_sys::EState,
     context: *mut pg_sys::ExprContext,
@@ -45,15 +47,15 @@ pub struct ConflictingRows {
     /// The tids of their versions and of their index entries. An UPDATE that changes no index gives a row another tid,
     /// and leaves it its entries.
     pub tids: Vec<ItemPointerData>,
-    /// A transaction in progress that has written such a row, or locked it against UPDATE, and the tid of the row.
-    pub awaited: Option<(Transaction, ItemPointerData)>,
+    /// A transaction in progress that has written such a row, or locked it against UPDATE.
+    pub awaited: Option<Awaited>,
     /// Whether such a row was replaced during the search, by a version that may have another key.
     may_have_moved: bool,
 }
 
 impl ConflictingRows {
-    /// Whether a row, which another scan has found by this index entry, conflicts or may conflict.
-    pub fn may_be(&self, entry: ItemPointerData) -> bool {
+    /// Whether the row that another scan has found by this index entry conflicts, or may conflict.
+    pub fn may_include(&self, entry: ItemPointerData) -> bool {
         self.may_have_moved || has_tid(&self.tids, entry)
     }
 
@@ -62,21 +64,22 @@ impl ConflictingRows {
         self.awaited.is_none() && (self.may_have_moved || !self.tids.is_empty())
     }
 
-    fn add(&mut self, &FoundVersion { version, state, entry, has_moved, .. }: &FoundVersion, waits_for_locks: bool) {
-        let tid = version.row().tid();
-        if has_moved {
+    fn add(&mut self, candidate: &FoundVersion, waits_for_locks: bool) {
+        let &FoundVersion { table, version, state, entry, is_later, .. } = candidate;
+        if is_later {
             self.may_have_moved = true;
             return;
         }
-        let on = match state {
+        let awaited = match state {
             VersionState::Depends { on, .. } => Some(on),
-            VersionState::Present => {
-                let blocker = waits_for_locks.then(|| version.blocker_of_update()).flatten();
-                blocker.map(|id| Transaction { id, speculation: 0 })
+            VersionState::Present if waits_for_locks => {
+                version.blocker_of_update().map(|id| Transaction { id, speculation: 0 })
             }
+            VersionState::Present => None,
         };
+        let tid = version.row().tid();
         self.tids.extend([entry, tid]);
-        self.awaited = self.awaited.or(on.map(|on| (on, tid)));
+        self.awaited = self.awaited.or(awaited.map(|transaction| Awaited { transaction, table: table.oid(), tid }));
     }
 }
 
@@ -85,12 +88,6 @@ impl UniqueIndexes {
     /// current memory context. `waits_for_locks` says whether the statement may update rows by ON CONFLICT.
     pub fn new(table: &Relation, waits_for_locks: bool) -> Self {
         let (mut indexes, mut needed) = (Vec::new(), Vec::new());
-        let is_stored = |column: Column| column.is_stored;
-        // An expression of the whole row depends on column 0.
-        let is_computed = |&column: &i16| match column {
-            0 => Column::all(table).any(is_stored),
-            column => Column::at(table, column).is_some_and(is_stored),
-        };
         // SAFETY: the table and its indexes are open. The lists of an IndexInfo hold valid expressions of the table's
         // columns.
         unsafe {
@@ -109,7 +106,12 @@ impl UniqueIndexes {
                 needed.extend(columns.iter().copied().filter(|&column| column != 0));
                 indexes.push((oid, info));
             }
-            let generated = needed.iter().any(is_computed).then(|| {
+            // An expression of the whole row depends on column 0.
+            let is_generated = |&attnum: &i16| match attnum {
+                0 => Column::all(table).any(|column| column.is_stored),
+                _ => Column::at(table, attnum).is_some_and(|column| column.is_stored),
+            };
+            let generated = needed.iter().any(is_generated).then(|| {
                 let result = pg_sys::palloc0(size_of::<pg_sys::ResultRelInfo>()).cast::<pg_sys::ResultRelInfo>();
                 (*result).type_ = pg_sys::NodeTag::T_ResultRelInfo;
                 pg_sys::InitResultRelInfo(result, table.as_ptr(), 1, std::ptr::null_mut(), 0);
@@ -176,12 +178,7 @@ impl UniqueIndexes {
     ///
     /// # Safety
     /// The row belongs to the index's table, and `info` to the index.
-    unsafe fn keys(
-        &self,
-        index: &Relation,
-        info: &mut pg_sys::IndexInfo,
-        new: Row<'_>,
-    ) -> Option<Vec<pg_sys::ScanKeyData>> {
+    unsafe fn keys(&self, index: &Relation, info: &mut IndexInfo, new: Row<'_>) -> Option<Vec<pg_sys::ScanKeyData>> {
         let (mut values, mut nulls) = ([Datum::null(); MAX_COLUMNS], [false; MAX_COLUMNS]);
         // SAFETY: the caller passes a row of the index's table. No index has more columns than the arrays have
         // elements. A unique index has a collation and an equality for each of its keys.

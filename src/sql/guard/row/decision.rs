@@ -23,9 +23,8 @@ use postgres::error::{ErrorReport, Result};
 use postgres::heap::dirty_scan::{DirtySearch, EntrySet};
 use postgres::trigger::RowEvent;
 
-use super::conflicting_rows::ConflictingRows;
 use super::near_rows::{Awaited, NearRows, find_near};
-use super::returned_row::{act, cannot_serialize, with_old_mark};
+use super::returned_row::{cannot_serialize, take_action, with_old_mark};
 use super::running::PendingRow;
 use super::search::{EarlierSearches, NearQuery, Wanted};
 use super::statement::{NewRow, Statement};
@@ -38,7 +37,7 @@ use crate::trace;
 /// cannot read yet. After that it stays registered, so that no other session can begin to store such a row.
 const MAX_UNREGISTERED_WAITS: u32 = 8;
 
-/// The number of times that a search is made again because a conflicting row has changed during the search.
+/// The limit on the searches that are made again because a conflicting row has changed during the last one.
 const MAX_CHANGES_OF_CONFLICTING: u32 = 8;
 
 #[pg_extern(sql = false)]
@@ -113,7 +112,7 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
 }
 
 /// The tuple for the trigger to return after an UPDATE that leaves everything as it was checked; None if the row is to
-/// be checked. A search of another session that misses the new version comes to it from the old one.
+/// be checked. For near rows it is not registered: a search that misses the new version goes on to it from the old one.
 fn without_search(row: NewRow<'_>) -> Result<Option<HeapTuple>> {
     let Some(old) = row.event.old_row() else { return Ok(None) };
     if !row.is_checked_already(old)? {
@@ -135,8 +134,7 @@ struct Undecided {
     key: RowKey,
     /// Whether the row is stored unchecked, by the condition `unless`.
     is_unchecked: bool,
-    /// What the searches have learnt. It may no longer hold if the guard has changed, or a row with which the new row
-    /// conflicts.
+    /// What the searches have learnt. It is forgotten if the guard or a conflicting row changes: it may no longer hold.
     earlier: EarlierSearches,
     /// The number of waits for near rows, up to [`MAX_UNREGISTERED_WAITS`].
     waits: u32,
@@ -147,13 +145,13 @@ struct Undecided {
 enum Next {
     /// The tuple for the trigger to return: the row is stored.
     Store(HeapTuple),
-    /// There is a near row. The tuple for the trigger to return: null if the row is skipped, otherwise with its mark.
+    /// There is a near row. The tuple for the trigger to return: null if the row is skipped, otherwise with a mark.
     Near(HeapTuple),
     /// There is no near row, but the new row is not registered, so that another one may be stored at the same time.
     Register,
     /// A transaction decides whether a near row is present.
     Wait(Awaited),
-    /// The transaction has written or locked a conflicting row.
+    /// A transaction in progress has written or locked a conflicting row.
     WaitForConflicting(Awaited),
     /// The near row conflicts with the new one, and has changed during the search.
     SearchAgain,
@@ -164,13 +162,10 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
     let NewRow { statement, event } = row;
     let Undecided { key, earlier, .. } = &*state;
     let search = DirtySearch { since: earlier.since(), entries_without_row: &EntrySet::default() };
-    let conflicting = || match event.old_row() {
-        None => row.conflicting_rows(search),
-        Some(_) => ConflictingRows::default(),
-    };
+    let find_conflicting = || row.conflicting_rows(search);
     let replaced_tids = OnceCell::new();
-    let of_event = || event.old_row().map_or_else(|| conflicting().tids, |old| vec![old.tid()]);
-    let replaced = || -> &[_] { replaced_tids.get_or_init(of_event) };
+    let find_replaced = || event.old_row().map_or_else(|| find_conflicting().tids, |old| vec![old.tid()]);
+    let replaced = || -> &[_] { replaced_tids.get_or_init(find_replaced) };
     let own = statement.own_table();
     let query = NearQuery {
         row: row.row(),
@@ -185,10 +180,10 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
     };
     let found = if state.is_unchecked { NearRows::default() } else { find_near(statement, &query)? };
     let near = match (found.nearest, found.awaited) {
-        (Some(nearest), _) if nearest.searched.oid == own.oid && conflicting().may_be(nearest.entry) => {
+        (Some(nearest), _) if nearest.searched.oid == own.oid && find_conflicting().may_include(nearest.entry) => {
             return Ok(Next::SearchAgain);
         }
-        (Some(nearest), _) => Some(act(row, &nearest)?),
+        (Some(nearest), _) => Some(take_action(row, &nearest)?),
         (None, Some(awaited)) => return Ok(Next::Wait(awaited)),
         (None, None) if !statement.is_registered() => return Ok(Next::Register),
         (None, None) => None,
@@ -197,20 +192,20 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
         return Ok(Next::Near(tuple));
     }
     // Look for conflicting rows last, so that the result almost always still holds when ON CONFLICT looks for them.
-    let conflicting = conflicting();
-    if let Some((transaction, tid)) = conflicting.awaited {
+    let conflicting = find_conflicting();
+    if let Some(awaited) = conflicting.awaited {
         if near.is_some() {
             // The next search has to find that row again.
             state.earlier = EarlierSearches::new();
         }
-        return Ok(Next::WaitForConflicting(Awaited { transaction, table: own.oid, tid }));
+        return Ok(Next::WaitForConflicting(awaited));
     }
     if let Some(tuple) = near {
         return Ok(Next::Near(tuple));
     }
     let tuple = row.without_mark();
-    // PostgreSQL stores no row while a conflicting one is present. It stores any other row, also one whose conflicting
-    // row is rolled back, and later rows may be near it.
+    // PostgreSQL does not store the row while a conflicting one is present. Otherwise it does, and later rows of this
+    // session may be near it before a search finds it.
     if !conflicting.is_present() {
         // SAFETY: the tuple is the event's new row, or a copy of it with another mark. The pending row is forgotten
         // with the memory of the trigger's call, which is the current one.

@@ -34,7 +34,7 @@ impl Disclosure {
         let table = Relation::open(searched.oid);
         let tables: Vec<_> = std::iter::once(searched.oid).chain(ancestors(&table)).collect();
         let shows = |attnums: &[i16]| {
-            let columns: Vec<_> = attnums.iter().filter_map(|&column| Column::at(&table, column)).collect();
+            let columns: Vec<_> = attnums.iter().filter_map(|&attnum| Column::at(&table, attnum)).collect();
             tables.iter().any(|&table| may_select(table, &columns))
         };
         let primary_key = &searched.primary_key;
@@ -70,9 +70,8 @@ impl Disclosure {
         }
     }
 
-    /// The report as a JSON object for programs, in ASCII: `{"key": {"id": 42}, "resemblance": 0.980}`, or with
-    /// the member `distance`.
-    /// Members that may not be reported are left out, as is a key that is too long.
+    /// The report as a JSON object for programs, in ASCII: `{"key": {"id": 42}, "resemblance": 0.980}`, or with the
+    /// member `distance`. Members that may not be reported are left out, as is a key that is too long.
     pub fn to_json(&self) -> String {
         let key = self.key.as_ref().map(|(_, key)| json::ascii(key)).filter(|key| key.len() <= MAX_KEY_BYTES);
         let closeness = self.closeness.map(|closeness| match closeness {
@@ -83,13 +82,14 @@ impl Disclosure {
     }
 }
 
-/// Whether the current user may select the columns with the names of these in every row of a table.
+/// Whether the current user may select these columns in every row of a table, which is theirs or an ancestor of theirs:
+/// it has them under the same names.
 fn may_select(table: Oid, columns: &[Column]) -> bool {
     let may_select_column = |column: &Column| {
+        let Some(attnum) = attnum_of(table, column.raw_name()) else { return false };
         // SAFETY: a look-up in system caches.
-        let check =
-            |attnum| unsafe { pg_sys::pg_attribute_aclcheck(table, attnum, pg_sys::GetUserId(), RIGHT_TO_SELECT) };
-        attnum_of(table, column.raw_name()).is_some_and(|attnum| check(attnum) == pg_sys::AclResult::ACLCHECK_OK)
+        let result = unsafe { pg_sys::pg_attribute_aclcheck(table, attnum, pg_sys::GetUserId(), RIGHT_TO_SELECT) };
+        result == pg_sys::AclResult::ACLCHECK_OK
     };
     may_select_rows(table) || !hides_rows(table, None) && columns.iter().all(may_select_column)
 }

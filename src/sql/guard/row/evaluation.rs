@@ -33,7 +33,7 @@ pub struct Evaluator {
     guard: String,
     /// Memory that lives as long as the statement, and identifies it.
     memory: pg_sys::MemoryContext,
-    /// The expressions that have been evaluated, by their tables and arguments, and the kind of rows.
+    /// The expressions that have been evaluated, by their tables, the guard's arguments and the kind of rows.
     prepared: RefCell<HashMap<(Oid, &'static CStr, RowKind), Rc<Computed>>>,
 }
 
@@ -66,7 +66,7 @@ impl Evaluator {
         self.prepared.take();
     }
 
-    /// Evaluates what the guard evaluates on stored rows, for the first row of each table: only errors matter.
+    /// Evaluates what the guard evaluates on stored rows, for the first row of each table, so that an error shows now.
     pub fn try_stored_rows(&self, tables: &[SearchedTable]) -> Result<()> {
         for searched in tables {
             let table = Relation::open(searched.oid);
@@ -134,7 +134,7 @@ impl Evaluator {
     }
 
     /// Whether an UPDATE makes the condition `among` hold for a row, or `unless` no longer hold. Then the row is
-    /// checked as if it were new. A condition that may not be evaluated on the old row counts as one that held.
+    /// checked as if it were new. If `unless` may not be evaluated on the old row, it counts as having held.
     pub fn is_newly_checked(&self, searched: &SearchedTable, old: Row<'_>, new: Row<'_>) -> Result<bool> {
         let GuardExpressions { among, unless, .. } = &searched.expressions;
         let has_changed = |condition: &&GuardExpression| !old.has_same_values(new, condition.made_from.iter().copied());
@@ -178,17 +178,17 @@ impl Evaluator {
             .execute())
     }
 
-    /// The expression, made ready under the settings by which it is evaluated: constants are folded then.
+    /// The expression, ready to be evaluated. Call it under the settings of the evaluation: it folds constants.
     fn prepared(&self, expression: &GuardExpression, kind: RowKind) -> Rc<Computed> {
         let key = (expression.table, expression.argument, kind);
         if let Some(prepared) = self.prepared.borrow().get(&key) {
             return prepared.clone();
         }
-        let stored = match kind {
+        let of_kind = match kind {
             RowKind::New => &expression.of_new_row,
             RowKind::Stored => &expression.of_stored_row,
         };
-        let prepared = Rc::new(self.in_memory(|| Computed::new(stored.read())));
+        let prepared = Rc::new(self.in_memory(|| Computed::new(of_kind.read())));
         self.prepared.borrow_mut().insert(key, prepared.clone());
         prepared
     }

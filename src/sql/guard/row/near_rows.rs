@@ -1,6 +1,6 @@
 //! Finds the near-duplicate of a new row among the near rows of all tables that the guard searches.
 
-use std::ops::ControlFlow;
+use std::ops::ControlFlow::{Break, Continue};
 
 use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{ItemPointerData, Oid};
@@ -49,18 +49,6 @@ pub struct NearDuplicate<'a> {
     pub is_visible: bool,
 }
 
-/// Whether the transaction's snapshot sees the row; always true below REPEATABLE READ, where each statement takes a new
-/// snapshot.
-fn is_visible(FoundVersion { table, version, .. }: &FoundVersion) -> bool {
-    let (table, slot) = (table.as_ptr(), version.row().slot());
-    // SAFETY: the table is open, and the slot holds one of its rows.
-    unsafe {
-        pg_sys::XactIsoLevel < pg_sys::XACT_REPEATABLE_READ as i32
-            || version.is_inserted_here()
-            || pg_sys::table_tuple_satisfies_snapshot(table, slot, pg_sys::GetTransactionSnapshot())
-    }
-}
-
 /// What a search for near rows has found.
 #[derive(Default)]
 pub struct NearRows<'a> {
@@ -72,21 +60,21 @@ pub struct NearRows<'a> {
 
 /// Searches all tables for near rows.
 ///
-/// A present row that no other can be closer than ends the search, and so does any present row unless the action is to
-/// reject: thousands of copies may be marked with one row, and the search does not look among them for a closer one.
+/// A present row ends the search if no other can be closer, or if the action is not to reject: thousands of copies may
+/// be marked with one row, and the search does not look among them for a closer one.
 pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery) -> Result<NearRows<'a>> {
     let any_suffices = statement.guard.action != Action::Reject;
     let mut rows = NearRows::default();
     query.each_near(&statement.guard.searched, |searched, candidate| {
         let is_present = candidate.state == VersionState::Present;
-        if is_present && !query.earlier.is_new(searched.oid, candidate.version.row()) {
-            return Ok(ControlFlow::Continue(()));
+        if is_present && !query.earlier.add_compared(searched.oid, candidate.version.row()) {
+            return Ok(Continue(()));
         }
         if may_be_duplicate(statement, searched, &candidate)? {
             rows.add(searched, &candidate, query)?;
         }
         let is_decided = rows.nearest.as_ref().is_some_and(|nearest| any_suffices || nearest.closeness.is_highest());
-        Ok(if is_decided { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        Ok(if is_decided { Break(()) } else { Continue(()) })
     })?;
     if rows.nearest.is_none() && rows.awaited.is_none() {
         check_pending(statement, query)?;
@@ -94,9 +82,8 @@ pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery) -> Result<Near
     Ok(rows)
 }
 
-/// Whether a version of a row may be a near-duplicate: it has no mark, and fulfils the condition `among`. Each
-/// version is checked by itself: if a transaction in progress changes the row, its old and its new version are both
-/// found.
+/// Whether a version of a row may be a near-duplicate: it has no mark, and fulfils the condition `among`. If a
+/// transaction in progress changes the row, its old and its new version are both found, and each is checked by itself.
 fn may_be_duplicate(statement: &Statement, searched: &SearchedTable, candidate: &FoundVersion) -> Result<bool> {
     let row = candidate.version.row();
     // Only unmarked rows count. So marks form no cycle, and among rows near each other at least one is unmarked.
@@ -115,8 +102,8 @@ fn may_be_duplicate(statement: &Statement, searched: &SearchedTable, candidate: 
     }
 }
 
-/// An error if the new row is near a row that another statement of this session is about to store. No search can
-/// find that row yet.
+/// An error if the new row is near a row that another statement of this session is about to store. No search finds that
+/// row yet.
 fn check_pending(statement: &Statement, query: &NearQuery) -> Result<()> {
     for other in rows_of_other_statements(&statement.current) {
         if let Some(pending) = &*other.pending.borrow()
@@ -137,8 +124,8 @@ fn check_pending(statement: &Statement, query: &NearQuery) -> Result<()> {
 /// Whether a row that is being stored, and that may be near, is in the scope, fulfils the condition `among`, and its
 /// text resembles the new text.
 fn is_near_pending(statement: &Statement, pending: &PendingRow, query: &NearQuery) -> Result<bool> {
-    let is_its = |searched: &&SearchedTable| searched.oid == pending.table;
-    let Some(searched) = statement.guard.searched.iter().find(is_its) else { return Ok(true) };
+    let has_row = |searched: &&SearchedTable| searched.oid == pending.table;
+    let Some(searched) = statement.guard.searched.iter().find(has_row) else { return Ok(true) };
     let table = Relation::open(pending.table);
     let slot = TableSlot::new(&table);
     // SAFETY: the tuple is a copy of a row of this table, and lives as long as the pending row.
@@ -162,9 +149,10 @@ impl<'a> NearRows<'a> {
                 // If an inserting transaction rolls back, VACUUM may immediately remove the values that it stored out
                 // of line. So do not read such a text before the transaction has ended.
                 let may_vanish = inserts && searched.expressions.source.reads_out_of_line(row);
-                let may_be_near = match may_vanish {
-                    true => !query.earlier.is_refuted(searched, row),
-                    false => query.closeness(searched, candidate)?.is_some(),
+                let may_be_near = if may_vanish {
+                    !query.earlier.is_refuted(searched, row)
+                } else {
+                    query.closeness(searched, candidate)?.is_some()
                 };
                 if may_be_near {
                     self.awaited = Some(Awaited { transaction: on, table: searched.oid, tid: row.tid() });
@@ -173,7 +161,7 @@ impl<'a> NearRows<'a> {
             VersionState::Present => {
                 let Some(closeness) = query.closeness(searched, candidate)? else { return Ok(()) };
                 let tid = row.tid();
-                if self.nearest.as_ref().is_some_and(|nearest| nearest.comes_before(closeness, searched, tid)) {
+                if self.nearest.as_ref().is_some_and(|nearest| nearest.is_kept(closeness, searched, tid)) {
                     return Ok(());
                 }
                 query.wanted.narrow(closeness);
@@ -189,9 +177,22 @@ impl<'a> NearRows<'a> {
 }
 
 impl NearDuplicate<'_> {
-    /// Whether this row is as close as another one, and comes before it in the same table.
-    fn comes_before(&self, closeness: Closeness, searched: &SearchedTable, tid: ItemPointerData) -> bool {
+    /// Whether this row stays the nearest although another one is found that is at least as close: if that is no
+    /// closer, and is in another table or has a larger tid.
+    fn is_kept(&self, closeness: Closeness, searched: &SearchedTable, tid: ItemPointerData) -> bool {
         let is_before = item_pointer_to_u64(self.tid) < item_pointer_to_u64(tid);
         self.closeness == closeness && (self.searched.oid != searched.oid || is_before)
+    }
+}
+
+/// Whether the transaction's snapshot sees the row; always true below REPEATABLE READ, where each statement takes a new
+/// snapshot.
+fn is_visible(FoundVersion { table, version, .. }: &FoundVersion) -> bool {
+    let (table, slot) = (table.as_ptr(), version.row().slot());
+    // SAFETY: the table is open, and the slot holds one of its rows.
+    unsafe {
+        pg_sys::XactIsoLevel < pg_sys::XACT_REPEATABLE_READ as i32
+            || version.is_inserted_here()
+            || pg_sys::table_tuple_satisfies_snapshot(table, slot, pg_sys::GetTransactionSnapshot())
     }
 }

@@ -7,21 +7,21 @@
 //! A registration is an exclusive lock on each of the row's keys ([`simhash::search::lock_keys`]): its bands or, for a
 //! fingerprint, parts of it. Near rows share a key, so only one of them is registered at a time, and the other one then
 //! finds it in the indexes. All sessions take their locks in the order of the keys, so no two sessions wait for each
-//! other, unless one has registered another row in an outer statement, which PostgreSQL finds as a deadlock.
+//! other, unless one has registered another row in an outer statement: PostgreSQL detects that deadlock.
 //! `tests/registry` checks this for all interleavings of a model, and that the model allows each step of real sessions
 //! ([`crate::trace`]).
 //!
 //! The locks are advisory locks in a class of their own, which no SQL function can take, nor Citus, which has the
 //! classes 4 to 16. In pg_locks, they have the table's OID as `classid`, and `objsubid` is 3.
 //!
-//! An UPDATE has locked its row before its trigger registers the new version. So an INSERT waits for the transaction of
-//! such an UPDATE, if the row conflicts with the new row ([`super::conflicting_rows`]), while the new row is not
-//! registered. An UPDATE that need not be checked, and that leaves the unique keys unchanged, registers nothing.
+//! An UPDATE has locked its row before its trigger registers the new version. So an INSERT that conflicts with that row
+//! ([`super::conflicting_rows`]) ends its registration before it waits for the transaction of the UPDATE. An UPDATE
+//! that need not be checked, and that leaves the unique keys unchanged, registers nothing.
 
 use pgrx::pg_sys::{self, Oid};
+use postgres::catalog::relation::EXCLUSIVE;
 
 use crate::trace;
-use postgres::catalog::relation::EXCLUSIVE;
 
 /// The locks of a registered row. PostgreSQL releases them at the end of the transaction in any case.
 #[derive(Default)]

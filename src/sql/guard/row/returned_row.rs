@@ -21,7 +21,7 @@ use crate::sql::guard::definition::arguments::Action;
 use crate::sql::guard::definition::distribution::{user_name_of, user_names_of};
 
 /// Takes the guard's action for a row with a near-duplicate.
-pub fn act(row: NewRow<'_>, nearest: &NearDuplicate) -> Result<HeapTuple> {
+pub fn take_action(row: NewRow<'_>, nearest: &NearDuplicate) -> Result<HeapTuple> {
     let NewRow { statement, event } = row;
     let action = statement.guard.action;
     if action != Action::Reject && !nearest.is_visible {
@@ -51,47 +51,47 @@ pub fn cannot_serialize(detail: String) -> ErrorReport {
 }
 
 /// The new row with a mark that names its near-duplicate.
-fn with_mark(row: NewRow<'_>, near: &NearDuplicate) -> Result<HeapTuple> {
-    let (Some(own), Some(of_near)) = (&row.statement.own_table().mark, &near.searched.mark) else {
+fn with_mark(row: NewRow<'_>, nearest: &NearDuplicate) -> Result<HeapTuple> {
+    let (Some(own), Some(of_nearest)) = (&row.statement.own_table().mark, &nearest.searched.mark) else {
         return Ok(row.without_mark());
     };
-    let value = of_near.value(&near.searched.primary_key, &near.key)?;
+    let value = of_nearest.value(&nearest.searched.primary_key, &nearest.key)?;
     // SAFETY: the trigger's table has this column, and the value is of its type, as `set_marks` has checked.
     Ok(unsafe { row.event.with_value(own.column.into(), value) })
 }
 
-/// The new row with the old mark, if an UPDATE leaves the text unchanged and writes both the text and the mark
-/// column. An application that saves whole rows writes the mark that it has read before, or none. An UPDATE that
-/// writes the mark column but not the text sets the mark.
+/// The new row with the old mark, if an UPDATE leaves the source unchanged and writes both the source and the mark
+/// column. An application that saves whole rows writes the mark that it has read before, or none. An UPDATE that writes
+/// the mark column but not the source sets the mark.
 pub fn with_old_mark(row: NewRow<'_>, old: Row<'_>) -> Option<HeapTuple> {
-    let NewRow { statement, event } = row;
-    let mark = statement.own_table().mark.as_ref()?.column;
-    let writes_text = || statement.own_table().expressions.source.made_from.iter().any(|&column| event.writes(column));
-    if row.row().has_same_values(old, std::iter::once(mark)) || !writes_text() {
+    let own = row.statement.own_table();
+    let mark = own.mark.as_ref()?.column;
+    let writes_source = || own.expressions.source.made_from.iter().any(|&column| row.event.writes(column));
+    if row.row().has_same_values(old, std::iter::once(mark)) || !writes_source() {
         return None;
     }
     // SAFETY: the trigger's table has this column, and the value is of the same column.
-    Some(unsafe { event.with_value(mark.into(), old.value(mark)) })
+    Some(unsafe { row.event.with_value(mark.into(), old.value(mark)) })
 }
 
 /// Raises an exclusion_violation with the table's schema and name. The field of the constraint has the trigger's name.
 /// The field of the data type has the report about the near-duplicate: of the fields that drivers read, only this one
 /// has no other use in an error about a constraint.
-fn reject(NewRow { statement, event }: NewRow<'_>, near: &Disclosure) -> Result<Infallible> {
+fn reject(NewRow { statement, event }: NewRow<'_>, disclosure: &Disclosure) -> Result<Infallible> {
     const CODE: PgSqlErrorCode = PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION;
     let (table, name) = user_names_of(&event.table(), event.trigger_name()?)?;
     let names = ErrorNames {
         schema: to_server(&schema_name(event.table().schema())?)?,
         table: to_server(&table)?,
         constraint: to_server(&name)?,
-        data_type: to_server(&near.to_json())?,
+        data_type: to_server(&disclosure.to_json())?,
     };
     let mut hint = "Skip the row, or change the existing one.".to_owned();
     if let Some(unless) = &statement.guard.unless {
         hint += &format!(" It is stored all the same if this holds: {unless}.");
     }
     let report = user_error(CODE, format!("near-duplicate violates guard \"{name}\" of table \"{table}\""))
-        .with_detail(near.to_sentence())
+        .with_detail(disclosure.to_sentence())
         .with_hint(hint);
     raise_with_names(CODE, &report, &names)
 }

@@ -35,6 +35,7 @@ pub struct CurrentRow {
 }
 
 thread_local! {
+    /// The current rows of the running statements. The statements own them.
     static RUNNING: RefCell<Vec<Weak<CurrentRow>>> = const { RefCell::new(Vec::new()) };
     /// Whether `subtransaction_ended` is registered with PostgreSQL.
     static HAS_CALLBACK: Cell<bool> = const { Cell::new(false) };
@@ -62,8 +63,8 @@ pub fn current_row(memory: pg_sys::MemoryContext, guard: Identity) -> Rc<Current
     })
 }
 
-/// The current rows of the same guard in other running statements. A nested statement runs while a row of the outer
-/// statement has been accepted and is not stored yet.
+/// The current rows of the same guard in other running statements. For example, a trigger or function runs a nested
+/// statement while the row of the outer one has been accepted and is not stored yet.
 pub fn rows_of_other_statements(own: &CurrentRow) -> Vec<Rc<CurrentRow>> {
     let is_other = |row: &Rc<CurrentRow>| row.memory != own.memory && row.guard == own.guard;
     RUNNING.with_borrow(|running| running.iter().filter_map(Weak::upgrade).filter(is_other).collect())
@@ -100,9 +101,8 @@ impl CurrentRow {
 
     /// Releases the locks of the row and forgets it. The row is stored now, or will never be stored.
     fn clear(&self) {
-        if let (Ok(mut pending), Ok(mut registration)) =
-            (self.pending.try_borrow_mut(), self.registration.try_borrow_mut())
-        {
+        let (pending, registration) = (self.pending.try_borrow_mut(), self.registration.try_borrow_mut());
+        if let (Ok(mut pending), Ok(mut registration)) = (pending, registration) {
             *pending = None;
             registration.release();
         }
@@ -115,8 +115,8 @@ pub struct PendingRow {
     pub key: RowKey,
     /// A copy of the row, in the memory of the call.
     pub tuple: HeapTuple,
-    /// The slot from which PostgreSQL stores the row, and its tid before that. It may be the tid of a row of another
-    /// table, from which the row was copied.
+    /// The slot from which PostgreSQL stores the row, and the slot's tid before that: it may be the tid of a row of
+    /// another table, from which the row was copied.
     slot: *mut pg_sys::TupleTableSlot,
     tid_before: u64,
     /// The command that will store the row, or an earlier command of the same transaction.

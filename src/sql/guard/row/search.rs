@@ -9,7 +9,7 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
-use std::ops::ControlFlow;
+use std::ops::ControlFlow::{self, Break, Continue};
 
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use postgres::catalog::relation::Relation;
@@ -30,6 +30,9 @@ use crate::sql::guard::definition::scope::GuardScopeValues;
 use crate::sql::guard::definition::searched_table::{Lookup, SearchedTable};
 use crate::sql::lookup::dirty_walk::DirtyWalk;
 
+/// Whether a search goes on.
+type Flow = Result<ControlFlow<()>>;
+
 /// The new row, and which rows to find.
 pub struct NearQuery<'a> {
     pub row: Row<'a>,
@@ -40,13 +43,150 @@ pub struct NearQuery<'a> {
     /// The new row's values of the scope columns.
     pub scope: GuardScopeValues<'a>,
     pub evaluator: &'a Evaluator,
-    /// Returns the tids, in the new row's table, of rows that are never near, or of their index entries: for an UPDATE,
+    /// Returns the tids, in the new row's table, of rows that do not count and of their index entries: for an UPDATE,
     /// the old version of the row; for an INSERT, the conflicting rows. Called for near rows only, which are rare.
     pub replaced: &'a dyn Fn() -> &'a [ItemPointerData],
     /// What earlier searches for the row have learnt, to which this one adds.
     pub earlier: &'a EarlierSearches,
     pub search: DirtySearch<'a>,
     pub wanted: Wanted,
+}
+
+impl NearQuery<'_> {
+    /// Calls `show` with each version of a row of these tables that may be near, until `show` breaks or fails. `show`
+    /// may get a version more than once, and may narrow what is sought. An error if out of memory.
+    ///
+    /// The search finds every row that is near from its beginning to its end, unless an earlier one has refuted it. A
+    /// row that another transaction updates meanwhile may be found by its new version alone.
+    pub fn each_near<'t>(
+        &self,
+        tables: &'t [SearchedTable],
+        mut show: impl FnMut(&'t SearchedTable, FoundVersion) -> Flow,
+    ) -> Result<()> {
+        for searched in tables {
+            let mut show = |candidate: FoundVersion| show(searched, candidate);
+            if self.each_recent(searched, &mut show)?.is_break() || self.each_indexed(searched, &mut show)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows the rows that this session has found lately, and that may be near by their keys.
+    fn each_recent(&self, searched: &SearchedTable, show: &mut impl FnMut(FoundVersion) -> Flow) -> Flow {
+        let recent = searched.originals.near(self.key);
+        if recent.is_empty() {
+            return Ok(Continue(()));
+        }
+        let table = Relation::open(searched.oid);
+        let slot = TableSlot::new(&table);
+        for tid in recent {
+            let Some(version) = fetch_present(&table, tid, &slot) else { continue };
+            let (state, entry) = (VersionState::Present, version.row().tid());
+            let candidate = FoundVersion { table: &table, version, state, entry, value: None, is_later: true };
+            if self.may_be_near(searched, &candidate) && show(candidate)?.is_break() {
+                return Ok(Break(()));
+            }
+        }
+        Ok(Continue(()))
+    }
+
+    /// Shows the rows that the indexes find. A row that is in several indexes is shown by each, until it is refuted.
+    fn each_indexed(&self, searched: &SearchedTable, show: &mut impl FnMut(FoundVersion) -> Flow) -> Flow {
+        let table = Relation::open(searched.oid);
+        let slot = TableSlot::new(&table);
+        // SAFETY: the indexes compare the scope columns as their types do, as was checked when they were read.
+        let before = unsafe { searched.scope.keys(searched.before(), &self.scope) };
+        let walk = DirtyWalk {
+            table: &table,
+            slot: &slot,
+            before: &before,
+            search: self.search,
+            skipped: &self.earlier.refuted,
+            is_shown: &|candidate| self.may_be_near(searched, candidate),
+        };
+        match (&searched.lookup, self.key) {
+            // SAFETY: these are indexes of the table on bands and sizes.
+            (Lookup::Texts(texts), RowKey::Text(keys)) => unsafe {
+                walk.each_by_bands(&texts.indexes, texts.has_same, keys, show)
+            },
+            // SAFETY: these are indexes of the table on blocks.
+            (Lookup::Fingerprints(fingerprints), RowKey::Fingerprint { value, .. }) => unsafe {
+                let max_distance = &self.wanted.max_distance;
+                walk.each_by_blocks(&fingerprints.layouts, fingerprints.rows, *value, max_distance, show)
+            },
+            _ => unreachable!("all tables of a guard are searched in one way"),
+        }
+    }
+
+    /// Whether a row version is within the scope, and is not one that the new row replaces.
+    fn may_be_near(&self, searched: &SearchedTable, FoundVersion { version, entry, .. }: &FoundVersion) -> bool {
+        let row = version.row();
+        let is_replaced = |tid| has_tid((self.replaced)(), tid);
+        searched.scope.has_values(row, &self.scope)
+            && !(self.own.oid == searched.oid && (is_replaced(*entry) || is_replaced(row.tid())))
+    }
+
+    /// How close a candidate is; None if it is not close enough.
+    pub fn closeness(&self, searched: &SearchedTable, candidate: &FoundVersion) -> Result<Option<Closeness>> {
+        let (row, evaluator) = (candidate.version.row(), self.evaluator);
+        match self.key {
+            RowKey::Text(_) => {
+                // Another version than the one that was looked up may have other bands.
+                let shares_band = !candidate.is_later
+                    || evaluator.key(searched, row, RowKind::Stored)?.is_some_and(|key| self.key.may_be_near(&key));
+                let resemblance = if shares_band { self.resemblance(searched, row, RowKind::Stored)? } else { None };
+                if resemblance.is_none() {
+                    self.earlier.refute(searched, candidate);
+                }
+                Ok(resemblance.map(Closeness::Resemblance))
+            }
+            RowKey::Fingerprint { value, .. } => {
+                // All versions that share an entry have the same values in the columns of its expressions.
+                let fingerprint = match candidate.value {
+                    None => evaluator.fingerprint(searched, row, RowKind::Stored)?,
+                    value => value,
+                };
+                let distance = fingerprint.map(|fingerprint| hamming(fingerprint.cast_unsigned(), *value));
+                let is_near = |distance: &u32| distance.cast_signed() <= self.wanted.max_distance.get();
+                Ok(distance.filter(is_near).map(Closeness::Distance))
+            }
+        }
+    }
+
+    /// Whether a row that is not stored yet, and that may be near by its key, is near.
+    pub fn is_near(&self, searched: &SearchedTable, row: Row<'_>) -> Result<bool> {
+        match self.key {
+            RowKey::Text(_) => Ok(self.resemblance(searched, row, RowKind::New)?.is_some()),
+            RowKey::Fingerprint { .. } => Ok(true),
+        }
+    }
+
+    /// The resemblance of a row's text to the new text; None if it is less than what is wanted, or if one of the texts
+    /// is NULL or has no feature. Costs at most as much as the fingerprint of the row's text.
+    fn resemblance(&self, searched: &SearchedTable, row: Row<'_>, kind: RowKind) -> Result<Option<f64>> {
+        if self.earlier.features.get().is_none() {
+            let prepare = |text: TextArgument<'_>| self.with_decoded(text, Prepared::new);
+            let features = self.evaluator.with_text(self.own, self.row, RowKind::New, prepare)?;
+            self.earlier.features.get_or_init(|| features.map(Box::new));
+        }
+        let Some(Some(features)) = self.earlier.features.get() else { return Ok(None) };
+        let least = self.wanted.least_resemblance.get();
+        let compare =
+            |fingerprinter: &mut Fingerprinter, text: &str| features.resemblance_from(least, fingerprinter, text);
+        Ok(self.evaluator.with_text(searched, row, kind, |text| self.with_decoded(text, compare))?.flatten())
+    }
+
+    /// Calls `f` with a text, and with what computes its features by the guard's options.
+    fn with_decoded<T>(
+        &self,
+        text: TextArgument<'_>,
+        f: impl FnOnce(&mut Fingerprinter, &str) -> Result<T, Error>,
+    ) -> Result<T> {
+        let Lookup::Texts(texts) = &self.own.lookup else { unreachable!("a guard of texts looks texts up") };
+        let text = decode(text.detoast())?.as_str();
+        with_fingerprinter(&texts.options, |fingerprinter| f(fingerprinter, text))
+    }
 }
 
 /// How close a row must be to matter, which may become closer during a search.
@@ -57,6 +197,25 @@ pub struct Wanted {
     max_distance: Cell<i32>,
 }
 
+impl Wanted {
+    /// How close a row must be by the criterion. The key of the new row states it.
+    pub fn of_criterion(key: &RowKey) -> Self {
+        let (least_resemblance, max_distance) = match key {
+            RowKey::Text(keys) => (keys.least_resemblance(), 0),
+            RowKey::Fingerprint { max_distance, .. } => (0.0, *max_distance),
+        };
+        Self { least_resemblance: Cell::new(least_resemblance), max_distance: Cell::new(max_distance) }
+    }
+
+    /// From now on, only rows matter that are at least as close as this one or, of fingerprints, closer.
+    pub fn narrow(&self, closeness: Closeness) {
+        match closeness {
+            Closeness::Resemblance(resemblance) => self.least_resemblance.set(resemblance),
+            Closeness::Distance(distance) => self.max_distance.set(distance.cast_signed() - 1),
+        }
+    }
+}
+
 /// How close a row is to the new row.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Closeness {
@@ -64,6 +223,13 @@ pub enum Closeness {
     Resemblance(f64),
     /// The number of bits in which the fingerprints differ.
     Distance(u32),
+}
+
+impl Closeness {
+    /// Whether no row can be closer.
+    pub fn is_highest(self) -> bool {
+        matches!(self, Self::Distance(0)) || matches!(self, Self::Resemblance(resemblance) if resemblance >= 1.0)
+    }
 }
 
 /// What the searches for one row have learnt, so that the next one looks only at what has come since.
@@ -106,8 +272,8 @@ impl EarlierSearches {
         self.last_began = Some(Moment::now());
     }
 
-    /// Whether a present row has not been compared before. An error if out of memory.
-    pub fn is_new(&self, table: Oid, row: Row<'_>) -> bool {
+    /// Adds a present row that is to be compared; false if it was added before. An error if out of memory.
+    pub fn add_compared(&self, table: Oid, row: Row<'_>) -> bool {
         self.compared.add(table, row.tid())
     }
 
@@ -129,181 +295,10 @@ impl EarlierSearches {
         }
     }
 
-    /// Whether a row, which is not read, has the text of a row that is not close enough.
+    /// Whether a row has the text of a row that is not close enough. Its text is not read.
     pub fn is_refuted(&self, searched: &SearchedTable, row: Row<'_>) -> bool {
         let refuted = self.refuted_texts.borrow();
         let text = || row.stored_bytes(&searched.expressions.source.read_from);
         !refuted.is_empty() && text().is_some_and(|text| refuted.contains(&text))
-    }
-}
-
-impl Wanted {
-    /// How close a row must be by the criterion, which the key of the new row has.
-    pub fn of_criterion(key: &RowKey) -> Self {
-        let (least_resemblance, max_distance) = match key {
-            RowKey::Text(keys) => (keys.least_resemblance(), 0),
-            RowKey::Fingerprint { max_distance, .. } => (0.0, *max_distance),
-        };
-        Self { least_resemblance: Cell::new(least_resemblance), max_distance: Cell::new(max_distance) }
-    }
-
-    /// From now on, only rows matter that are at least as close as this one or, of fingerprints, closer.
-    pub fn narrow(&self, closeness: Closeness) {
-        match closeness {
-            Closeness::Resemblance(resemblance) => self.least_resemblance.set(resemblance),
-            Closeness::Distance(distance) => self.max_distance.set(distance.cast_signed() - 1),
-        }
-    }
-}
-
-impl Closeness {
-    /// Whether no row can be closer.
-    pub fn is_highest(self) -> bool {
-        matches!(self, Self::Distance(0)) || matches!(self, Self::Resemblance(resemblance) if resemblance >= 1.0)
-    }
-}
-
-impl NearQuery<'_> {
-    /// Calls `show` with each version of a row of these tables that may be near, until `show` breaks or fails. `show`
-    /// may get a version more than once, and may narrow what is sought. An error if out of memory.
-    ///
-    /// The search finds every row that is near from its beginning to its end, unless an earlier one has refuted it. A
-    /// row that another transaction updates meanwhile may be found by its new version alone.
-    pub fn each_near<'t>(
-        &self,
-        tables: &'t [SearchedTable],
-        mut show: impl FnMut(&'t SearchedTable, FoundVersion) -> Result<ControlFlow<()>>,
-    ) -> Result<()> {
-        for searched in tables {
-            let mut show = |candidate: FoundVersion| show(searched, candidate);
-            if self.each_recent(searched, &mut show)?.is_break() || self.each_indexed(searched, &mut show)?.is_break() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// How close a candidate is; None if it is not close enough.
-    pub fn closeness(&self, searched: &SearchedTable, candidate: &FoundVersion) -> Result<Option<Closeness>> {
-        let (row, evaluator) = (candidate.version.row(), self.evaluator);
-        match self.key {
-            RowKey::Text(_) => {
-                // Another version than the one that was looked up may have other bands.
-                let has_band = !candidate.has_moved
-                    || evaluator.key(searched, row, RowKind::Stored)?.is_some_and(|key| self.key.may_be_near(&key));
-                let resemblance = if has_band { self.resemblance(searched, row, RowKind::Stored)? } else { None };
-                if resemblance.is_none() {
-                    self.earlier.refute(searched, candidate);
-                }
-                Ok(resemblance.map(Closeness::Resemblance))
-            }
-            RowKey::Fingerprint { value, .. } => {
-                // All versions that share an entry have the same values in the columns of its expressions.
-                let fingerprint = match candidate.value {
-                    None => evaluator.fingerprint(searched, row, RowKind::Stored)?,
-                    value => value,
-                };
-                let distance = fingerprint.map(|fingerprint| hamming(fingerprint.cast_unsigned(), *value));
-                let is_near = |distance: &u32| distance.cast_signed() <= self.wanted.max_distance.get();
-                Ok(distance.filter(is_near).map(Closeness::Distance))
-            }
-        }
-    }
-
-    /// Whether a row that is not stored yet, and that may be near by its key, is near.
-    pub fn is_near(&self, searched: &SearchedTable, row: Row<'_>) -> Result<bool> {
-        match self.key {
-            RowKey::Text(_) => Ok(self.resemblance(searched, row, RowKind::New)?.is_some()),
-            RowKey::Fingerprint { .. } => Ok(true),
-        }
-    }
-
-    /// The resemblance of a row's text to the new text; None if it is less than what is wanted, or if one of the texts
-    /// is NULL or has no feature. Costs at most as much as the fingerprint of the row's text.
-    fn resemblance(&self, searched: &SearchedTable, row: Row<'_>, kind: RowKind) -> Result<Option<f64>> {
-        if self.earlier.features.get().is_none() {
-            let prepare = |text: TextArgument<'_>| self.read(text, Prepared::new);
-            let features = self.evaluator.with_text(self.own, self.row, RowKind::New, prepare)?;
-            self.earlier.features.get_or_init(|| features.map(Box::new));
-        }
-        let Some(Some(features)) = self.earlier.features.get() else { return Ok(None) };
-        let least = self.wanted.least_resemblance.get();
-        let compare =
-            |fingerprinter: &mut Fingerprinter, text: &str| features.resemblance_from(least, fingerprinter, text);
-        Ok(self.evaluator.with_text(searched, row, kind, |text| self.read(text, compare))?.flatten())
-    }
-
-    /// Calls `f` with a text, by the options of the guard.
-    fn read<T>(
-        &self,
-        text: TextArgument<'_>,
-        f: impl FnOnce(&mut Fingerprinter, &str) -> Result<T, Error>,
-    ) -> Result<T> {
-        let Lookup::Texts(texts) = &self.own.lookup else { unreachable!("a guard of texts looks texts up") };
-        let text = decode(text.detoast())?.as_str();
-        with_fingerprinter(&texts.options, |fingerprinter| f(fingerprinter, text))
-    }
-
-    /// The rows that this session has found for a row like the new one.
-    fn each_recent(
-        &self,
-        searched: &SearchedTable,
-        show: &mut impl FnMut(FoundVersion) -> Result<ControlFlow<()>>,
-    ) -> Result<ControlFlow<()>> {
-        let recent = searched.originals.near(self.key);
-        if recent.is_empty() {
-            return Ok(ControlFlow::Continue(()));
-        }
-        let table = Relation::open(searched.oid);
-        let slot = TableSlot::new(&table);
-        for tid in recent {
-            let Some(version) = fetch_present(&table, tid, &slot) else { continue };
-            let (state, entry) = (VersionState::Present, version.row().tid());
-            let candidate = FoundVersion { table: &table, version, state, entry, value: None, has_moved: true };
-            if self.may_be_near(searched, &candidate) && show(candidate)?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-
-    /// The rows that the indexes have. A row that one index has shown is shown again by the next, unless it is refuted.
-    fn each_indexed(
-        &self,
-        searched: &SearchedTable,
-        show: &mut impl FnMut(FoundVersion) -> Result<ControlFlow<()>>,
-    ) -> Result<ControlFlow<()>> {
-        let table = Relation::open(searched.oid);
-        let slot = TableSlot::new(&table);
-        // SAFETY: the indexes compare the scope columns as their types do, as was checked when they were read.
-        let before = unsafe { searched.scope.keys(searched.before(), &self.scope) };
-        let walk = DirtyWalk {
-            table: &table,
-            slot: &slot,
-            before: &before,
-            search: self.search,
-            refuted: &self.earlier.refuted,
-            is_shown: &|candidate| self.may_be_near(searched, candidate),
-        };
-        match (&searched.lookup, self.key) {
-            // SAFETY: these are indexes of the table on bands and sizes.
-            (Lookup::Texts(texts), RowKey::Text(keys)) => unsafe {
-                walk.each_by_bands(&texts.indexes, texts.has_same, keys, show)
-            },
-            // SAFETY: these are indexes of the table on blocks.
-            (Lookup::Fingerprints(fingerprints), RowKey::Fingerprint { value, .. }) => unsafe {
-                let max_distance = &self.wanted.max_distance;
-                walk.each_by_blocks(&fingerprints.layouts, fingerprints.rows, *value, max_distance, show)
-            },
-            _ => unreachable!("all tables of a guard are searched in one way"),
-        }
-    }
-
-    /// Whether a row version is within the scope, and is not one that the new row replaces.
-    fn may_be_near(&self, searched: &SearchedTable, FoundVersion { version, entry, .. }: &FoundVersion) -> bool {
-        let row = version.row();
-        let is_replaced = |tid| has_tid((self.replaced)(), tid);
-        searched.scope.has_values(row, &self.scope)
-            && !(self.own.oid == searched.oid && (is_replaced(*entry) || is_replaced(row.tid())))
     }
 }

@@ -66,8 +66,8 @@ impl Statement {
         Ok(Self { function, guard, position, unique_indexes: OnceCell::new(), evaluator, current })
     }
 
-    /// Reads the guard again if its definition has changed, and returns whether it has: another transaction may have
-    /// stored a near row in a new partition.
+    /// Reads the guard again if its definition has changed, and returns whether it has. Another transaction may have
+    /// attached a partition with a near row.
     pub fn refresh(&mut self, event: &RowEvent) -> Result<bool> {
         // SAFETY: a trigger function runs in a transaction.
         unsafe { pg_sys::AcceptInvalidationMessages() };
@@ -142,21 +142,23 @@ impl<'a> NewRow<'a> {
         }
     }
 
-    /// Whether an UPDATE leaves the source and the scope of the old row unchanged, and the conditions do not have the
-    /// row checked as if it were new.
+    /// Whether an UPDATE leaves the source and the scope of the old row unchanged, and the conditions do not require a
+    /// new check.
     pub fn is_checked_already(self, old: Row<'_>) -> Result<bool> {
         let own = self.statement.own_table();
-        let is_newly_checked = || self.statement.evaluator.is_newly_checked(own, old, self.row());
-        Ok(own.is_unchanged(old, self.row()) && !is_newly_checked()?)
+        Ok(own.is_unchanged(old, self.row()) && !self.statement.evaluator.is_newly_checked(own, old, self.row())?)
     }
 
-    /// Looks for the rows that ON CONFLICT would find.
+    /// Looks for the rows that ON CONFLICT would find. An UPDATE has none.
     pub fn conflicting_rows(self, search: DirtySearch<'_>) -> ConflictingRows {
+        if self.event.old_row().is_some() {
+            return ConflictingRows::default();
+        }
         // SAFETY: the unique indexes belong to the statement's table, and so does the row.
         unsafe { self.unique_indexes().find(&self.event.table(), self.row(), search) }
     }
 
-    /// Whether an UPDATE leaves the unique keys unchanged, and in their partition.
+    /// Whether an UPDATE leaves the unique keys unchanged, and the row in its partition.
     pub fn are_keys_unchanged(self, old: Row<'_>) -> bool {
         let partition = &self.statement.own_table().partition_columns;
         self.row().has_same_values(old, partition.iter().copied())
