@@ -3,7 +3,7 @@
 #   PG_CONFIG=path   the PostgreSQL to build for (default: the newest installed one that Cargo.toml has a feature for)
 #   TEST=names       the tests of `make check`, or of `make unit`
 #   DOCS=folder      the documents of `make demo`
-#   JOBS=2           how many stages of `make test` run at a time
+#   JOBS=2           how many stages of `make test` run at a time (default: one more than there are processors)
 
 .PHONY: help demo site check unit test test-matrix test-packages test-arm64 soak fuzz hostile leaks deny all \
 	install uninstall package deb rpm tle wheel js sbom release bench bench-against clean

@@ -201,7 +201,7 @@ fn sorted(mut features: Vec<String>) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Long enough for the cache of words that a text has had.
     #[test]

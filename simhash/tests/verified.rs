@@ -307,12 +307,12 @@ fn reads_near_texts_once() {
 
 #[test]
 fn any_tick_may_panic() {
-    let owned: Vec<String> = (0..2000).map(|n| letter(n % 500)).collect();
+    let owned: Vec<String> = (0..1000).map(|n| letter(n % 250)).collect();
     let rows = borrowed(&owned);
     for budget in [AMPLE, 10_000] {
         let run = |tick: &dyn Fn()| {
             verify::<Confirmed>(&rows, TextCriterion { resemblance: 1.0, ..COPIES }, &Options::default(), budget, tick);
         };
-        ticks::any_tick_may_panic(2_000, run);
+        ticks::any_tick_may_panic(1_000, run);
     }
 }
