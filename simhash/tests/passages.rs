@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use simhash::Options;
 use simhash::fingerprint::options::{Markup, Tokens};
-use simhash::fingerprint::passages::{self as fast, CERTAIN, Found, Length};
+use simhash::fingerprint::passages::{self as fast, CERTAIN_LETTERS, Found, Length};
 use simhash::fingerprint::{Fingerprinter, Scratch};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -82,7 +82,7 @@ proptest! {
         let passages = found(&format!("{} {clue} {}", before.concat(), after.concat()), &options);
         let is_found = asked.runs.iter().any(|run| passages.contains(&run.cast_signed()));
         prop_assert!(is_found || asked.found != Found::All);
-        prop_assert!(asked.found == Found::All || asked.length.words + asked.length.letters < CERTAIN.letters);
+        prop_assert!(asked.found == Found::All || asked.length.words + asked.length.letters < CERTAIN_LETTERS);
     }
 
     /// Two texts that have 11 words in a row in common, or 13 words and letters, have a passage in common.

@@ -116,7 +116,9 @@ const DIVERSE_TEXT_BYTES: usize = 4096;
 /// kB have a distinct feature for each 6 bytes, and those of 2 kB one for each 3.3.
 pub fn expected_features(normal: &str) -> usize {
     match normal.as_bytes().first_chunk::<128>() {
-        Some(sample) if sample.iter().filter(|byte| byte.is_ascii()).count() > 64 => 8 + normal.len() / 32,
+        Some(sample) if sample.iter().filter(|byte| byte.is_ascii()).count() > sample.len() / 2 => {
+            8 + normal.len() / 32
+        }
         _ if normal.len() <= DIVERSE_TEXT_BYTES => normal.len() / 4,
         _ => normal.len() / 8,
     }

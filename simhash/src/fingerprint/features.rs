@@ -206,7 +206,8 @@ impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
 }
 
 /// Passes `emit` a word of more than eight bytes, or one with capitals and other characters than ASCII, with its hash.
-/// `small` and `high` are as in [`WordFeatures`], and `folded` is memory for the small letters.
+/// `small` and `high` are as in [`WordFeatures`], but that `high` may be 0 if the word is ASCII. `folded` is memory for
+/// the small letters.
 #[inline(never)]
 pub(super) fn long_word<T>(
     word: &[u8],

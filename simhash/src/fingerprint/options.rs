@@ -115,8 +115,8 @@ impl Options {
         self.weight == Weight::Set && self.weights.is_none()
     }
 
-    /// The weight of the feature with this hash that occurs `count` times in a text. [`Options::one`] is a weight of 1.
-    /// It fits 62 bits.
+    /// The weight of the feature with this hash that occurs `count` times in a text, which fits 62 bits.
+    /// [`Options::one`] is a weight of 1.
     #[inline]
     pub(super) fn weigh(&self, hash: u64, count: u32) -> u64 {
         match &self.weights {

@@ -44,8 +44,10 @@ const LETTERS: usize = 13;
 const WINDOW: usize = 9;
 /// In each row of `GAP` runs, one is a passage.
 const GAP: usize = 5;
-/// A clue with so many words, or letters of a script without spaces, in a row finds all texts that have them.
-pub const CERTAIN: Length = Length { words: LONG + GAP - 1, letters: SPACELESS + GAP - 1 };
+/// A clue of this many words in a row, or of [`CERTAIN_LETTERS`], finds all texts that have them.
+pub const CERTAIN_WORDS: usize = LONG + GAP - 1;
+/// The letters of a script without spaces.
+pub const CERTAIN_LETTERS: usize = SPACELESS + GAP - 1;
 /// If a text must have at least this many words of a clue, fewer runs of the clue are looked up. An index takes time
 /// that grows with the square of what is looked up.
 pub const MANY_WORDS: usize = 500;
@@ -136,7 +138,7 @@ impl ShortClue {
 }
 
 /// The runs of a clue of which a text must have at least this share; if that is [`MANY_WORDS`], only those with the
-/// smallest hashes. Clues of at least [`CERTAIN`] words or letters are found everywhere.
+/// smallest hashes. Clues of [`CERTAIN_WORDS`] or [`CERTAIN_LETTERS`] are found everywhere.
 pub fn clue(fingerprinter: &mut Fingerprinter, text: &str, share: f64) -> Result<Clue> {
     // Runs after a gap do not count: a text that goes on after the clue may have a longer run in the gap.
     let (mut runs, mut runs_in_a_row) = (Vec::new(), 0);
@@ -147,6 +149,7 @@ pub fn clue(fingerprinter: &mut Fingerprinter, text: &str, share: f64) -> Result
     let tokens = length.words + length.letters;
     let found = match runs_in_a_row {
         _ if is_shorter_than_run || tokens < LONG => Found::Few,
+        // A text may have more runs than the clue: those that start with one of its last letters.
         ..GAP => Found::Most,
         _ => Found::All,
     };
@@ -183,7 +186,7 @@ fn ascending(mut hashes: Vec<u64>, tick: &dyn Fn()) -> Vec<u64> {
 }
 
 /// Passes `emit` the runs of a text in the order in which they start: the numbers of their tokens, and their hashes.
-/// Returns the length of the text, and whether it is shorter than a run. Then all of it is the only run.
+/// Returns the length of the text, and whether it has tokens, but fewer than a run: then all of it is the only run.
 fn each_run(
     fingerprinter: &mut Fingerprinter,
     text: &str,

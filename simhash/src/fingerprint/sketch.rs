@@ -24,7 +24,7 @@ pub struct Sketch {
     pub difference: DifferenceSketch,
 }
 
-/// The part of a sketch that bounds how much two texts differ.
+/// The part of a sketch that shows how much two texts differ at least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DifferenceSketch {
     parities: [u32; WORDS],

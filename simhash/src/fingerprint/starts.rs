@@ -79,8 +79,8 @@ pub fn shared_starts<T: Token>(
         let starts = ticking(0..texts[text].len(), tick).filter(is_within);
         starts.filter_map(move |start| Some((start, beginning(&texts[text][start..], length)?.0)))
     };
-    let [content, clue] = texts.map(|text| Starts::new(text.len(), length, tick));
-    let (mut content, mut clue) = (content?, clue?);
+    let mut content = Starts::new(texts[0].len(), length, tick)?;
+    let mut clue = Starts::new(texts[1].len(), length, tick)?;
     let bits = SET_BITS * texts[1].len();
     let (mut of_clue, mut of_both) = (Bits::new(bits, tick)?, Bits::new(bits, tick)?);
     beginnings(1).for_each(|(_, hash)| of_clue.set(of_clue.number_of(hash)));

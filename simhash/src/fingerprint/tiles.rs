@@ -240,8 +240,8 @@ impl<'a, T: Token> Tiling<'a, T> {
         self.clue.len() + scaled(hash, self.chains)
     }
 
-    /// The longest run that starts here, or `known` if none is longer. Of short runs, the first one. Places of runs
-    /// that have been taken leave their chain.
+    /// The longest run that starts here, or `known` if none is longer; [`NO_RUN`] if that is shorter than a run can be.
+    /// Of short runs, the first one. Places of runs that have been taken leave their chain.
     fn longest_run(&mut self, start: usize, known: Run) -> Run {
         let Some((hash, shortest)) = beginning(&self.content[start..], self.length) else { return NO_RUN };
         let mut before = self.chain(hash);

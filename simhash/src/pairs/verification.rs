@@ -77,7 +77,7 @@ struct Held {
 struct HeldCandidate {
     position: u32,
     sketch: DifferenceSketch,
-    /// The position of the last candidate that was compared with this one in any bucket; at first its own.
+    /// The position of the last candidate that came upon this one in any of its buckets; at first its own.
     met_by: u32,
 }
 

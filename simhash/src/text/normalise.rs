@@ -1,6 +1,6 @@
 //! Normalisation, by tables of Unicode:
 //!
-//! 1. Sequences that write letters in another way are replaced: a word that a line break cuts after a soft hyphen or a
+//! 1. What is only written in another way is made the same: a word that a line break cuts after a soft hyphen or a
 //!    hyphen (U+2010) is joined, and sequences with a joiner, by which letters of Malayalam and Bengali were once
 //!    written, become the letters that Unicode has for them.
 //! 2. Characters that nobody sees are removed: Default_Ignorable_Code_Point, such as soft hyphens and joiners.
@@ -314,7 +314,8 @@ fn reserve_for_marks(bytes: usize) -> Result<()> {
     check_available(2 * marks * size_of::<u32>())
 }
 
-/// Appends a span without invisible characters and line breaks in words. The string has the capacity for it.
+/// Appends what is seen of a span: letters in place of sequences with a joiner, no invisible characters, and no line
+/// breaks in words. The string has the capacity for it.
 fn push_visible(span: &str, visible: &mut String) {
     let mut at = 0;
     while let Some(c) = span[at..].chars().next() {

@@ -87,7 +87,9 @@ pub fn lock_names_in(expression: Expression) -> Result<()> {
             (pg_sys::CollationRelationId, collation),
         ];
         for (catalog, object) in functions.chain(others) {
-            object.map_or(Ok(()), |object| lock_object_names(catalog, object))?;
+            if let Some(object) = object {
+                lock_object_names(catalog, object)?;
+            }
         }
     }
     Ok(())

@@ -42,8 +42,8 @@ pub struct FoundVersion<'a> {
     pub entry: ItemPointerData,
     /// The value of the included column in the entry.
     pub value: Option<i64>,
-    /// Whether the version is later than the entry's, which it has replaced during the search. It may have other keys.
-    pub is_later: bool,
+    /// Whether the version may have other keys than the entry: it is a later one, or was found without an entry.
+    pub may_have_other_keys: bool,
 }
 
 /// A set of tids of index entries, or of row versions, in the tables that a search reads. All indexes of a table have
@@ -96,7 +96,7 @@ impl<'a> DirtyScan<'a> {
     /// to the table. A column at `included` is of type `bigint`.
     pub unsafe fn begin(
         table: &'a Relation,
-        index: &Relation,
+        index: &'a Relation,
         slot: &'a TableSlot,
         search: DirtySearch<'a>,
         keys: usize,
@@ -126,7 +126,7 @@ impl<'a> DirtyScan<'a> {
     /// `accepts` does not panic.
     pub unsafe fn next(&mut self, accepts: impl Fn(i64) -> bool, skipped: &EntrySet) -> Option<FoundVersion<'_>> {
         let (slot, description) = (self.slot.as_ptr(), self.scan.description);
-        let is_later = loop {
+        let may_have_other_keys = loop {
             crate::interrupts::tick();
             // SAFETY: the scan has begun, and the slot belongs to its table. Both snapshots outlive the scan, and
             // neither is an MVCC snapshot, with which an index scan may release its pins.
@@ -147,7 +147,7 @@ impl<'a> DirtyScan<'a> {
             }
         };
         let (table, version, state) = (self.table, self.version(), state_of(&self.snapshot));
-        Some(FoundVersion { table, version, state, entry: self.entry, value: self.value, is_later })
+        Some(FoundVersion { table, version, state, entry: self.entry, value: self.value, may_have_other_keys })
     }
 
     /// Reads up to the next entry whose row is to be fetched; None at the end, or at the limit of refusals.

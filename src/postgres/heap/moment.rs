@@ -57,3 +57,19 @@ impl Transaction {
         }
     }
 }
+
+/// A transaction to wait for, and the row that it has written or locked.
+#[derive(Clone, Copy, Debug)]
+pub struct Awaited {
+    pub transaction: Transaction,
+    /// The row's table.
+    pub table: pg_sys::Oid,
+    pub tid: pg_sys::ItemPointerData,
+}
+
+impl Awaited {
+    /// Waits for the transaction's end.
+    pub fn wait(self) {
+        self.transaction.wait(&Relation::open(self.table), self.tid);
+    }
+}

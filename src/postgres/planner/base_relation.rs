@@ -59,7 +59,7 @@ impl BaseRelation {
         is_table && !entry.inh && entry.tablesample.is_null()
     }
 
-    fn info(&self) -> &pg_sys::RelOptInfo {
+    fn rel_info(&self) -> &pg_sys::RelOptInfo {
         // SAFETY: the relation lives as long as the planner is at work on the query.
         unsafe { &*self.relation }
     }
@@ -79,23 +79,23 @@ impl BaseRelation {
 
     /// The table's index in the query's range table.
     pub fn relid(&self) -> i32 {
-        self.info().relid as i32
+        self.rel_info().relid as i32
     }
 
     /// The number of rows of the table, before any condition, as the planner estimates it; at least 1.
     pub fn rows(&self) -> f64 {
-        self.info().tuples.max(1.0)
+        self.rel_info().tuples.max(1.0)
     }
 
     pub fn pages(&self) -> f64 {
-        f64::from(self.info().pages).max(1.0)
+        f64::from(self.rel_info().pages).max(1.0)
     }
 
     /// The costs of reading a page in random order and in sequence.
     pub fn page_costs(&self) -> (f64, f64) {
         let (mut random, mut sequential) = (0.0, 0.0);
         // SAFETY: the tablespace is that of the table; the results are written to the two numbers.
-        unsafe { pg_sys::get_tablespace_page_costs(self.info().reltablespace, &mut random, &mut sequential) };
+        unsafe { pg_sys::get_tablespace_page_costs(self.rel_info().reltablespace, &mut random, &mut sequential) };
         (random, sequential)
     }
 
@@ -123,8 +123,8 @@ impl BaseRelation {
     pub fn all_conditions(&self) -> Vec<Condition> {
         // SAFETY: both are lists of RestrictInfo nodes.
         unsafe {
-            let own = conditions_in(self.info().baserestrictinfo).into_iter();
-            let joins = conditions_in(self.info().joininfo).into_iter();
+            let own = conditions_in(self.rel_info().baserestrictinfo).into_iter();
+            let joins = conditions_in(self.rel_info().joininfo).into_iter();
             let joins = joins.filter(|join| pg_sys::join_clause_is_movable_to(join.info, self.relation));
             own.chain(joins).collect()
         }
@@ -136,9 +136,9 @@ impl BaseRelation {
         unsafe { pg_sys::restriction_is_securely_promotable(condition.info, self.relation) }
     }
 
-    /// The query's first sort key, as expressions of the table's columns that have its order; empty unless this is
-    /// ascending, of integers, with NULLs last.
-    pub fn first_sort_key(&self) -> Vec<Expression> {
+    /// The query's first sort key, as expressions of the table's columns that are equal to it; empty unless the order
+    /// is ascending, of integers, with NULLs last.
+    pub fn forms_of_first_sort_key(&self) -> Vec<Expression> {
         // SAFETY: the planner's lists of path keys and their equivalence classes are valid.
         unsafe {
             let keys = nodes::<pg_sys::PathKey>((*self.root).query_pathkeys);
@@ -152,7 +152,7 @@ impl BaseRelation {
             if !is_ascending || !is_of_integers || (*key).pk_nulls_first || (*class).ec_has_volatile {
                 return Vec::new();
             }
-            let relids = self.info().relids;
+            let relids = self.rel_info().relids;
             // The members include the child members, which refer to members of a family.
             #[cfg(not(any(feature = "pg18", feature = "pg19")))]
             let members = nodes((*class).ec_members).into_iter();
@@ -173,7 +173,7 @@ impl BaseRelation {
     pub fn may_see_hidden_rows(&self, expression: Expression) -> bool {
         // SAFETY: the planner and the expression are valid.
         unsafe {
-            (*self.root).qual_security_level <= self.info().baserestrict_min_security
+            (*self.root).qual_security_level <= self.rel_info().baserestrict_min_security
                 || !pg_sys::contain_leaked_vars(expression.as_ptr())
         }
     }
@@ -216,7 +216,7 @@ impl BaseRelation {
 
     /// The join conditions on a column that follow from equalities of the query: PostgreSQL lists them nowhere else.
     fn implied_conditions(&self, mut column: i16) -> Vec<Condition> {
-        if !self.info().has_eclass_joins {
+        if !self.rel_info().has_eclass_joins {
             return Vec::new();
         }
         // SAFETY: the planner is at work on this relation. `is_member_column` gets a pointer to the attnum.
@@ -226,7 +226,7 @@ impl BaseRelation {
                 self.relation,
                 Some(is_member_column),
                 (&raw mut column).cast(),
-                self.info().lateral_referencers,
+                self.rel_info().lateral_referencers,
             );
             let mut implied = conditions_in(implied);
             implied.retain(|condition| self.may_come_first(condition));
@@ -258,27 +258,27 @@ impl BaseRelation {
     pub fn has_chosen_scan(&self) -> bool {
         // SAFETY: the planner is at work on this relation.
         let default = unsafe { (*(*self.root).glob).default_pgs_mask };
-        let scans = self.info().pgs_mask & u64::from(pg_sys::PGS_SCAN_ANY);
+        let scans = self.rel_info().pgs_mask & u64::from(pg_sys::PGS_SCAN_ANY);
         // The settings of the planner, such as enable_seqscan, are in the default.
         scans != default & u64::from(pg_sys::PGS_SCAN_ANY) && scans.count_ones() <= 1
     }
 
     fn index_infos(&self) -> impl Iterator<Item = &pg_sys::IndexOptInfo> {
         // SAFETY: the list has valid IndexOptInfo nodes, which live as long as the relation.
-        unsafe { nodes(self.info().indexlist).into_iter().map(|index: *mut pg_sys::IndexOptInfo| &*index) }
+        unsafe { nodes(self.rel_info().indexlist).into_iter().map(|index: *mut pg_sys::IndexOptInfo| &*index) }
     }
 
     /// Whether an expression refers to columns of this table, and of no other.
     pub fn owns(&self, expression: Expression) -> bool {
         // SAFETY: the planner and the expression are valid.
-        unsafe { pg_sys::bms_equal(pg_sys::pull_varnos(self.root, expression.as_ptr()), self.info().relids) }
+        unsafe { pg_sys::bms_equal(pg_sys::pull_varnos(self.root, expression.as_ptr()), self.rel_info().relids) }
     }
 
     /// The relations that expressions refer to besides this one; None if one refers to this one too, or is volatile.
     pub fn outer(&self, expressions: impl IntoIterator<Item = Expression>) -> Option<Outer> {
         // SAFETY: the planner and the expressions are valid. Sets are the planner's, and are not changed elsewhere.
         unsafe {
-            let mut relations = pg_sys::bms_copy(self.info().lateral_relids);
+            let mut relations = pg_sys::bms_copy(self.rel_info().lateral_relids);
             for expression in expressions {
                 if expression.is_volatile() {
                     return None;
@@ -291,14 +291,14 @@ impl BaseRelation {
 
     /// The cost of evaluating the conditions.
     pub fn condition_cost(&self) -> pg_sys::QualCost {
-        self.info().baserestrictcost
+        self.rel_info().baserestrictcost
     }
 
     /// Whether a scan with this cost is of one member of a family, and takes less time than starting a parallel worker.
     /// PostgreSQL would distribute the scans of many such members to workers. It does not do so with its own scans of
     /// indexes, because it has parallel ones, which it expects to cost no less.
     fn is_cheaper_than_worker(&self, cost: f64) -> bool {
-        let is_member = self.info().reloptkind == pg_sys::RelOptKind::RELOPT_OTHER_MEMBER_REL;
+        let is_member = self.rel_info().reloptkind == pg_sys::RelOptKind::RELOPT_OTHER_MEMBER_REL;
         // SAFETY: the setting is a plain number.
         is_member && cost < unsafe { pg_sys::parallel_setup_cost }
     }
@@ -326,14 +326,14 @@ impl BaseRelation {
             path.type_ = pg_sys::NodeTag::T_CustomPath;
             path.pathtype = pg_sys::NodeTag::T_CustomScan;
             path.parent = self.relation;
-            path.pathtarget = self.info().reltarget;
+            path.pathtarget = self.rel_info().reltarget;
             // An empty set must be null.
             let outer = if outer.is_empty() { std::ptr::null_mut() } else { outer.0 };
             path.param_info = pg_sys::get_baserel_parampathinfo(self.root, self.relation, outer);
             let parameters = path.param_info.as_ref();
             path.parallel_safe =
-                self.info().consider_parallel && (parameters.is_some() || !self.is_cheaper_than_worker(total));
-            path.rows = parameters.map_or(self.info().rows, |parameters| parameters.ppi_rows);
+                self.rel_info().consider_parallel && (parameters.is_some() || !self.is_cheaper_than_worker(total));
+            path.rows = parameters.map_or(self.rel_info().rows, |parameters| parameters.ppi_rows);
             path.startup_cost = startup;
             path.total_cost = total;
             if is_ordered {

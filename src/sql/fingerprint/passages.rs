@@ -9,7 +9,7 @@ use postgres::json::RawJsonb;
 use postgres::text::{RawText, TextArgument, decode};
 use postgres::text_identity::CachedText;
 use simhash::fingerprint::options::Options;
-use simhash::fingerprint::passages::{CERTAIN, Clue, Found, Length, ShortClue, clue, passages};
+use simhash::fingerprint::passages::{CERTAIN_LETTERS, CERTAIN_WORDS, Clue, Found, ShortClue, clue, passages};
 
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{JsonDocument, read_options};
@@ -84,11 +84,11 @@ fn report_short(clue: &Clue) -> Result<()> {
     // SAFETY: a statement is running, and this only reads when it began.
     let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
     if clue.found == Found::Most && !clue.is_empty() && NOTICED.replace(statement) != statement {
-        let Length { words, letters } = CERTAIN;
         let message = format!("some texts with this clue of {} may not be found", clue.length);
         user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
             .with_detail(format!(
-                "Texts are certain to be found by {words} words in a row, or {letters} letters of a script without spaces."
+                "Texts are certain to be found by {CERTAIN_WORDS} words in a row, or {CERTAIN_LETTERS} letters of a script \
+                 without spaces."
             ))
             .report(PgLogLevel::NOTICE);
     }

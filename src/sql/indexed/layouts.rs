@@ -71,11 +71,11 @@ pub fn blocks_of_family(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Ve
         blocks.retain(|block| block.has_own_equality && block.scope.len() == scope.len() && block.is_within(&scope));
         let own: Vec<_> = blocks.into_iter().map(|scoped| scoped.block).collect();
         // An index without a predicate has the rows of one with a predicate too.
-        let serves = |own: &IndexedBlock, wanted: &IndexedBlock| {
-            (own.block, own.blocks) == (wanted.block, wanted.blocks) && own.is_partial <= wanted.is_partial
+        let serves = |block: &IndexedBlock, wanted: &IndexedBlock| {
+            (block.block, block.blocks) == (wanted.block, wanted.blocks) && block.is_partial <= wanted.is_partial
         };
         common = Some(match common {
-            Some(others) => others.into_iter().filter(|wanted| own.iter().any(|own| serves(own, wanted))).collect(),
+            Some(others) => others.into_iter().filter(|wanted| own.iter().any(|block| serves(block, wanted))).collect(),
             None => own,
         });
     }

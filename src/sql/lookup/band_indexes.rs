@@ -95,8 +95,8 @@ impl BandIndex {
         is_of_text.then_some(Self { oid, call, key: band.value, scope, has_own_equality, is_partial })
     }
 
-    /// Whether this index, read as [`KeyExpressions::Planned`], is on bands of a text of a query, by
-    /// [`Expression::as_stored`]. A generated column and its expression are the same text.
+    /// Whether this index, read as [`KeyExpressions::Planned`], is on bands of a text of a query, which refers to the
+    /// table as expressions of indexes do. A generated column and its expression are the same text.
     pub fn is_of_text(&self, table: &Relation, text: Expression) -> bool {
         // PostgreSQL has folded the constants of the query, and those of indexes.
         let generation = |column| generation_of(table, column).map(Expression::with_folded_constants);

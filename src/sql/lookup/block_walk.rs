@@ -150,16 +150,16 @@ impl BlockWalk {
     fn next_step(&self, target: i32, cost_limit: f64) -> Option<Task> {
         let step = self.growth.next(target, cost_limit)?;
         let index = self.layouts[..step.layout].iter().map(Vec::len).sum::<usize>() + step.block;
-        let values = Box::new(self.growth.values(step, self.query));
+        let values = self.growth.values(step, self.query);
         let tids = (self.given_up_tids.len() < MAX_STORED_TIDS).then(Vec::new);
-        Some(Task { kind: TaskKind::Step(step), index, values, is_scanning: false, far_entries: 0, tids })
+        Some(Task { tids, ..Task::new(TaskKind::Step(step), index, values) })
     }
 
     /// Begins a full scan of an index. If `only_new`, it leaves out entries that steps have found.
     pub fn begin_full_scan(&mut self, only_new: bool) {
         self.indexes.look_up(FIRST_INDEX, KeyCondition::NotNull, None);
-        let (kind, values) = (TaskKind::FullScan { only_new }, Box::new(std::iter::empty::<i32>()));
-        self.task = Some(Task { kind, index: FIRST_INDEX, values, is_scanning: true, far_entries: 0, tids: None });
+        let task = Task::new(TaskKind::FullScan { only_new }, FIRST_INDEX, std::iter::empty());
+        self.task = Some(Task { is_scanning: true, ..task });
     }
 
     /// Begins to read the entries of rows without a fingerprint, for [`BlockWalk::next_null`].
@@ -251,6 +251,10 @@ impl BlockWalk {
 }
 
 impl Task {
+    fn new(kind: TaskKind, index: usize, values: impl Iterator<Item = i32> + 'static) -> Self {
+        Self { kind, index, values: Box::new(values), is_scanning: false, far_entries: 0, tids: None }
+    }
+
     /// Stores a tid that the step has found, for the case that the step is given up.
     fn remember(&mut self, tid: ItemPointerData) {
         if let Some(tids) = &mut self.tids {

@@ -21,6 +21,9 @@ use super::block_walk::next_probes;
 use super::text_keys::TextKeys;
 use crate::sql::indexed::layouts::{Layout, layout_blocks};
 
+/// Whether a walk goes on.
+pub type Flow = Result<ControlFlow<()>>;
+
 /// A search in the indexes of a table.
 pub struct DirtyWalk<'a> {
     pub table: &'a Relation,
@@ -44,8 +47,8 @@ impl DirtyWalk<'_> {
         indexes: &[Oid],
         has_same: bool,
         keys: &TextKeys,
-        show: &mut impl FnMut(FoundVersion) -> Result<ControlFlow<()>>,
-    ) -> Result<ControlFlow<()>> {
+        show: &mut impl FnMut(FoundVersion) -> Flow,
+    ) -> Flow {
         for (number, &index) in indexes.iter().enumerate() {
             let (index, band) = (Relation::open(index), keys.band(number, has_same));
             let count = key_count(self.before.len(), true);
@@ -72,8 +75,8 @@ impl DirtyWalk<'_> {
         rows: f64,
         query: u64,
         max_distance: &Cell<i32>,
-        show: &mut impl FnMut(FoundVersion) -> Result<ControlFlow<()>>,
-    ) -> Result<ControlFlow<()>> {
+        show: &mut impl FnMut(FoundVersion) -> Flow,
+    ) -> Flow {
         let mut growth = Growth::new(rows, layout_blocks(layouts));
         let mut probes = Vec::new();
         let is_near = |value: i64| hamming(value.cast_unsigned(), query).cast_signed() <= max_distance.get();
@@ -102,8 +105,8 @@ impl DirtyWalk<'_> {
         &self,
         scan: &mut DirtyScan,
         accepts: impl Fn(i64) -> bool,
-        show: &mut impl FnMut(FoundVersion) -> Result<ControlFlow<()>>,
-    ) -> Result<ControlFlow<()>> {
+        show: &mut impl FnMut(FoundVersion) -> Flow,
+    ) -> Flow {
         // SAFETY: `accepts` does not panic.
         while let Some(candidate) = unsafe { scan.next(&accepts, self.skipped) } {
             if !(self.is_shown)(&candidate) {

@@ -67,6 +67,13 @@ pub fn exceeded_distance(condition: Expression) -> Option<(Expression, i32)> {
     Some((distance, bound.any_integer().map_or(-1, |bound| largest_distance(bound.saturating_sub(included)))))
 }
 
+impl DistanceCondition {
+    /// Whether it is a call of `simhash_near`, which the function's support function has estimated.
+    pub fn is_call(&self) -> bool {
+        self.condition.expression.call().is_some()
+    }
+}
+
 /// Reads a condition that two fingerprints are near: the fingerprints and the largest distance.
 fn read_near_condition(condition: Expression) -> Option<([Bits; 2], Expression)> {
     if let Some((function, arguments)) = condition.call() {

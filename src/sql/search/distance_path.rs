@@ -17,7 +17,7 @@ use crate::sql::indexed::layouts::{Layout, ScopedBlock, indexed_blocks, layout_b
 
 /// Offers the paths for conditions on distances, and for the query's order.
 pub fn offer_by_distance(relation: BaseRelation, conditions: &[DistanceCondition]) {
-    let sort_keys = relation.first_sort_key();
+    let sort_keys = relation.forms_of_first_sort_key();
     let order = sort_keys.into_iter().find_map(|key| DistanceOrder::read(relation, key, conditions));
     if conditions.is_empty() && order.is_none() {
         return;

@@ -78,8 +78,7 @@ unsafe extern "C-unwind" fn offer_scans(
 /// `<=`.
 fn correct_estimates(relation: BaseRelation, conditions: &[DistanceCondition], texts: &TextPaths) {
     let mut estimates = texts.estimates();
-    // The support function of `simhash_near` has estimated its calls.
-    for near in conditions.iter().filter(|near| near.condition.expression.call().is_none()) {
+    for near in conditions.iter().filter(|near| !near.is_call()) {
         let rows = relation.planner().rows_of_largest([near.fingerprint, near.query]);
         let (share, share_of_outer) = (near.estimate.share(rows), near.estimate.share_with_near_row(rows));
         estimates.push(ConditionEstimate { condition: near.condition, share, share_of_outer });

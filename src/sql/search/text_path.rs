@@ -109,10 +109,10 @@ impl TextSearch {
         let of_text = indexed.iter().filter(|index| index.is_of_text(table, text));
         let (serving, others): (Vec<_>, Vec<_>) = of_text.partition(|index| index.call.options.has_bands_for(options));
         let complete = Bands::of(serving.iter().copied()).iter().map(|bands| bands.indexes.len()).max().unwrap_or(0);
-        match others.first() {
-            Some(other) if complete == 0 => warn_of_other_bands(table, &other.call),
-            _ if (1..*bands).contains(&complete) => warn_of_too_few_bands(table, complete, *bands),
-            _ => {}
+        if complete == 0 {
+            others.first().inspect(|other| warn_of_other_bands(table, &other.call));
+        } else if complete < *bands {
+            warn_of_too_few_bands(table, complete, *bands);
         }
         if !condition.is_whole {
             return None;

@@ -47,8 +47,8 @@ pub fn find_source(
     let is_indexed =
         |table: &Relation| !indexed_bands(table, None).is_empty() || !indexed_fingerprints(table).is_empty();
     // If the table has indexes, its partitions have the same. Otherwise they may have indexes of their own.
-    let partitions = if is_indexed(&root) { &[] } else { &members.all[1..] };
-    let mut partitions = partitions.iter().map(|&member| Relation::open(member)).filter(is_indexed);
+    let with_own = if is_indexed(&root) { &[] } else { &members.all[1..] };
+    let mut partitions = with_own.iter().map(|&member| Relation::open(member)).filter(is_indexed);
     let Some(first) = partitions.next() else { return source_in(&root, named, asked, schema) };
     let of_first = source_in(&first, named, asked, schema)?;
     for other in partitions {

@@ -61,7 +61,8 @@ impl Guard {
         if let Some(mark) = mark_column {
             set_marks(&mut searched, mark)?;
         }
-        let (secret, Arguments { action, unless, .. }) = (identity.secret(), arguments);
+        let secret = identity.secret();
+        let Arguments { action, unless, .. } = arguments;
         Ok(Self { identity, secret, action, unless, searched, members: members.all })
     }
 

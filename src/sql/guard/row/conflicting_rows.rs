@@ -18,10 +18,8 @@ use postgres::catalog::relation::Relation;
 use postgres::expression::{Expression, expressions};
 use postgres::heap::dirty_scan::{DirtyScan, DirtySearch, FoundVersion, VersionState};
 use postgres::heap::entry_scan::equality_key;
-use postgres::heap::moment::Transaction;
+use postgres::heap::moment::{Awaited, Transaction};
 use postgres::heap::row::{Row, TableSlot, has_tid};
-
-use super::near_rows::Awaited;
 
 /// The unique indexes of a table, ready to look up the keys of rows of a statement.
 pub struct UniqueIndexes {
@@ -65,8 +63,8 @@ impl ConflictingRows {
     }
 
     fn add(&mut self, candidate: &FoundVersion, waits_for_locks: bool) {
-        let &FoundVersion { table, version, state, entry, is_later, .. } = candidate;
-        if is_later {
+        let &FoundVersion { table, version, state, entry, may_have_other_keys, .. } = candidate;
+        if may_have_other_keys {
             self.may_have_moved = true;
             return;
         }

@@ -21,9 +21,10 @@ use pgrx::prelude::*;
 use postgres::call::Call;
 use postgres::error::{ErrorReport, Result};
 use postgres::heap::dirty_scan::{DirtySearch, EntrySet};
+use postgres::heap::moment::Awaited;
 use postgres::trigger::RowEvent;
 
-use super::near_rows::{Awaited, NearRows, find_near};
+use super::near_rows::{NearRows, find_near};
 use super::returned_row::{cannot_serialize, take_action, with_old_mark};
 use super::running::PendingRow;
 use super::search::{EarlierSearches, NearQuery, Wanted};

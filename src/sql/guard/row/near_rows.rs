@@ -3,12 +3,12 @@
 use std::ops::ControlFlow::{Break, Continue};
 
 use pgrx::itemptr::item_pointer_to_u64;
-use pgrx::pg_sys::{ItemPointerData, Oid};
+use pgrx::pg_sys::ItemPointerData;
 use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
 use postgres::error::{Explain, Result, user_error};
 use postgres::heap::dirty_scan::{FoundVersion, VersionState};
-use postgres::heap::moment::Transaction;
+use postgres::heap::moment::Awaited;
 use postgres::heap::primary_key::KeyValue;
 use postgres::heap::row::{Row, TableSlot};
 
@@ -19,22 +19,6 @@ use super::statement::Statement;
 use crate::sql::guard::definition::arguments::Action;
 use crate::sql::guard::definition::distribution::user_name_of;
 use crate::sql::guard::definition::searched_table::SearchedTable;
-
-/// A transaction in progress that has written or locked a row.
-#[derive(Clone, Copy, Debug)]
-pub struct Awaited {
-    pub transaction: Transaction,
-    /// The row's table.
-    pub table: Oid,
-    pub tid: ItemPointerData,
-}
-
-impl Awaited {
-    /// Waits for the transaction's end.
-    pub fn wait(self) {
-        self.transaction.wait(&Relation::open(self.table), self.tid);
-    }
-}
 
 /// The near row that a search has found: the closest one if the guard rejects, otherwise the first one.
 pub struct NearDuplicate<'a> {

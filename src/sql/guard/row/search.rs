@@ -9,7 +9,7 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
-use std::ops::ControlFlow::{self, Break, Continue};
+use std::ops::ControlFlow::{Break, Continue};
 
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use postgres::catalog::relation::Relation;
@@ -28,10 +28,7 @@ use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
 use crate::sql::guard::definition::row_key::RowKey;
 use crate::sql::guard::definition::scope::GuardScopeValues;
 use crate::sql::guard::definition::searched_table::{Lookup, SearchedTable};
-use crate::sql::lookup::dirty_walk::DirtyWalk;
-
-/// Whether a search goes on.
-type Flow = Result<ControlFlow<()>>;
+use crate::sql::lookup::dirty_walk::{DirtyWalk, Flow};
 
 /// The new row, and which rows to find.
 pub struct NearQuery<'a> {
@@ -83,7 +80,8 @@ impl NearQuery<'_> {
         for tid in recent {
             let Some(version) = fetch_present(&table, tid, &slot) else { continue };
             let (state, entry) = (VersionState::Present, version.row().tid());
-            let candidate = FoundVersion { table: &table, version, state, entry, value: None, is_later: true };
+            let candidate =
+                FoundVersion { table: &table, version, state, entry, value: None, may_have_other_keys: true };
             if self.may_be_near(searched, &candidate) && show(candidate)?.is_break() {
                 return Ok(Break(()));
             }
@@ -133,7 +131,7 @@ impl NearQuery<'_> {
         match self.key {
             RowKey::Text(_) => {
                 // Another version than the one that was looked up may have other bands.
-                let shares_band = !candidate.is_later
+                let shares_band = !candidate.may_have_other_keys
                     || evaluator.key(searched, row, RowKind::Stored)?.is_some_and(|key| self.key.may_be_near(&key));
                 let resemblance = if shares_band { self.resemblance(searched, row, RowKind::Stored)? } else { None };
                 if resemblance.is_none() {

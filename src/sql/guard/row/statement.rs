@@ -67,7 +67,7 @@ impl Statement {
     }
 
     /// Reads the guard again if its definition has changed, and returns whether it has. Another transaction may have
-    /// attached a partition with a near row.
+    /// added a partition, and a near row in it.
     pub fn refresh(&mut self, event: &RowEvent) -> Result<bool> {
         // SAFETY: a trigger function runs in a transaction.
         unsafe { pg_sys::AcceptInvalidationMessages() };
