@@ -8,7 +8,7 @@ export function checkText(name, text) {
   if (typeof text !== 'string') {
     throw new TypeError(`${name} must be a string, not ${kind(text)}`)
   }
-  // UTF-8 has no form for them, and TextEncoder would replace them.
+  // UTF-8 has no form for lone surrogates, and TextEncoder would replace them.
   if (!text.isWellFormed()) {
     throw new TypeError(`${name} has lone surrogates. Use toWellFormed().`)
   }
@@ -29,27 +29,17 @@ export function checkFingerprint(fingerprint) {
 }
 
 export function checkDistance(distance) {
-  checkNumber('maximum distance', distance)
-  if (!Number.isInteger(distance) || distance < 0 || distance > 64) {
-    throw new RangeError(`maximum distance ${distance} is out of range. Two fingerprints differ in 0 to 64 bits.`)
-  }
-  return distance
+  const message = () => `maximum distance ${distance} is out of range. Two fingerprints differ in 0 to 64 bits.`
+  return checkInteger('maximum distance', distance, 0, 64, message)
 }
 
 export function checkBand(band) {
-  checkNumber('band', band)
-  if (!Number.isInteger(band) || band < 0 || band > 63) {
-    throw new RangeError(`there is no band ${band}. Bands are 0 to 63.`)
-  }
-  return band
+  return checkInteger('band', band, 0, 63, () => `there is no band ${band}. Bands are 0 to 63.`)
 }
 
 export function checkNumberOfBands(count) {
-  checkNumber('number of bands', count)
-  if (!Number.isInteger(count) || count < 1 || count > 64) {
-    throw new RangeError(`number of bands ${count} is out of range. A text has 1 to 64.`)
-  }
-  return count
+  const message = () => `number of bands ${count} is out of range. A text has 1 to 64.`
+  return checkInteger('number of bands', count, 1, 64, message)
 }
 
 export function checkShare(share) {
@@ -60,31 +50,40 @@ export function checkShare(share) {
   return share
 }
 
+// `message` is a function because only a number is sure to have a form as a string.
+function checkInteger(name, value, least, greatest, message) {
+  checkNumber(name, value)
+  if (!Number.isInteger(value) || value < least || value > greatest) {
+    throw new RangeError(message())
+  }
+  return value
+}
+
 function checkNumber(name, number) {
   if (typeof number !== 'number') {
     throw new TypeError(`${name} must be a number, not ${kind(number)}`)
   }
 }
 
-/** The fingerprints of rows as an array of 64-bit integers, and a byte for each row, 1 if it has none. */
+function checkIterable(name, kinds, value) {
+  if (typeof value?.[Symbol.iterator] !== 'function' || typeof value === 'string') {
+    throw new TypeError(`${name} must be ${kinds}, not ${kind(value)}`)
+  }
+}
+
+/** The fingerprints of rows as 64-bit integers, and a byte for each row, 1 if it has none; no bytes if all have one. */
 export function readRows(fingerprints) {
   if (fingerprints instanceof BigInt64Array) {
     return [fingerprints, new Uint8Array()]
   }
-  if (typeof fingerprints?.[Symbol.iterator] !== 'function' || typeof fingerprints === 'string') {
-    throw new TypeError(
-      `fingerprints must be a BigInt64Array or an iterable of BigInt or null, not ${kind(fingerprints)}`,
-    )
-  }
+  checkIterable('fingerprints', 'a BigInt64Array or an iterable of BigInt or null', fingerprints)
   const rows = Array.from(fingerprints, (fingerprint) => (fingerprint === null ? null : checkFingerprint(fingerprint)))
   return [BigInt64Array.from(rows, (row) => row ?? 0n), Uint8Array.from(rows, (row) => (row === null ? 1 : 0))]
 }
 
 /** Texts as UTF-8, one after the other, and the length of each in bytes, -1 for null. */
 export function readTexts(texts) {
-  if (typeof texts?.[Symbol.iterator] !== 'function' || typeof texts === 'string') {
-    throw new TypeError(`texts must be an iterable of strings or null, not ${kind(texts)}`)
-  }
+  checkIterable('texts', 'an iterable of strings or null', texts)
   const encoder = new TextEncoder()
   const encoded = Array.from(texts, (text, row) =>
     text === null ? null : encoder.encode(checkText(`texts[${row}]`, text)),

@@ -13,7 +13,7 @@ thread_local! {
     static INPUTS: RefCell<[Vec<u8>; MAX_ARGUMENTS]> = const { RefCell::new([const { Vec::new() }; MAX_ARGUMENTS]) };
 }
 
-/// Allocates memory for an argument of so many bytes. Returns where to write it; null if memory is refused.
+/// Allocates memory for an argument of `bytes` bytes. Returns where to write it; null if memory is refused.
 #[unsafe(no_mangle)]
 pub extern "C" fn input(slot: usize, bytes: usize) -> *mut u8 {
     INPUTS.with_borrow_mut(|inputs| {

@@ -1,4 +1,4 @@
-//! Options and criteria, as the JSON of SQL.
+//! Options and criteria, from the JSON that the SQL functions take too.
 
 use simhash::{CriterionDocument, Options};
 
@@ -6,18 +6,18 @@ use crate::input::text;
 use crate::output::Failed;
 
 /// The options of a document; the defaults if there is none.
-pub fn read(document: &[u8]) -> Result<Options, Failed> {
+pub fn read_options(document: &[u8]) -> Result<Options, Failed> {
     if document.is_empty() { Ok(Options::default()) } else { Ok(Options::from_json(text(document)?)?) }
 }
 
 /// The criterion of a document; the default if there is none.
 pub fn read_criterion(document: &[u8]) -> Result<CriterionDocument, Failed> {
     let document = if document.is_empty() { "{}" } else { text(document)? };
-    let read = CriterionDocument::from_json(document)?;
-    if read.weights_of_table {
+    let criterion = CriterionDocument::from_json(document)?;
+    if criterion.weights_of_table {
         return Err(Failed::Range(
             "There is no table here to learn weights from. SQL's functions learn them.".to_owned(),
         ));
     }
-    Ok(read)
+    Ok(criterion)
 }

@@ -31,7 +31,7 @@ fn with_fingerprinter<T>(options: &Options, work: impl FnOnce(&mut Fingerprinter
 pub extern "C" fn simhash() -> u32 {
     answer(|output| {
         with_inputs(|[content, document, _]| {
-            let (content, options) = (text(content)?, options::read(document)?);
+            let (content, options) = (text(content)?, options::read_options(document)?);
             let found = with_fingerprinter(&options, |fingerprinter| fingerprinter.fingerprint(content))?;
             if let Some(fingerprint) = found {
                 output.push(&fingerprint.to_le_bytes())?;
@@ -46,7 +46,7 @@ pub extern "C" fn simhash() -> u32 {
 pub extern "C" fn bands(count: usize) -> u32 {
     answer(|output| {
         with_inputs(|[content, document, _]| {
-            let (content, options) = (text(content)?, options::read(document)?);
+            let (content, options) = (text(content)?, options::read_options(document)?);
             let found = with_fingerprinter(&options, |fingerprinter| fingerprinter.summary(content, count))?;
             let Some(summary) = found else { return Ok(false) };
             for band in summary.bands {
@@ -62,7 +62,7 @@ pub extern "C" fn bands(count: usize) -> u32 {
 pub extern "C" fn size() -> u32 {
     answer(|output| {
         with_inputs(|[content, document, _]| {
-            let (content, options) = (text(content)?, options::read(document)?);
+            let (content, options) = (text(content)?, options::read_options(document)?);
             let found = with_fingerprinter(&options, |fingerprinter| fingerprinter.summary(content, 0))?;
             if let Some(summary) = &found {
                 output.push(&summary.size.to_le_bytes())?;
@@ -85,7 +85,7 @@ fn push_feature(output: &mut Bytes, number: u64, weight: f64, text: &str) -> Res
 pub extern "C" fn features() -> u32 {
     answer(|output| {
         with_inputs(|[content, document, _]| {
-            let (content, options) = (text(content)?, options::read(document)?);
+            let (content, options) = (text(content)?, options::read_options(document)?);
             let found = with_fingerprinter(&options, |fingerprinter| fingerprinter.features(content))?;
             for feature in found.iter() {
                 push_feature(output, feature.hash, feature.weight as f64 / found.one() as f64, feature.text)?;
@@ -133,7 +133,7 @@ pub extern "C" fn coverage() -> u32 {
 pub extern "C" fn contains(share: f64) -> u32 {
     answer(|output| {
         with_inputs(|[content, clue, document]| {
-            let (content, clue, options) = (text(content)?, text(clue)?, options::read(document)?);
+            let (content, clue, options) = (text(content)?, text(clue)?, options::read_options(document)?);
             let found = with_fingerprinter(&options, |fingerprinter| contains_of(fingerprinter, content, clue, share))?;
             let contains = found.map_err(|short| Failed::Range(format!("{short}. {}", ShortClue::detail())))?;
             output.push(&[u8::from(contains)])?;
@@ -148,7 +148,7 @@ pub extern "C" fn contains(share: f64) -> u32 {
 pub extern "C" fn matches() -> u32 {
     answer(|output| {
         with_inputs(|[content, clue, document]| {
-            let (content, clue, options) = (text(content)?, text(clue)?, options::read(document)?);
+            let (content, clue, options) = (text(content)?, text(clue)?, options::read_options(document)?);
             let found = with_fingerprinter(&options, |fingerprinter| {
                 matches_of(fingerprinter, content, clue, MAX_CHANGED, Unit::Utf16)
             })?;
@@ -167,7 +167,7 @@ pub extern "C" fn matches() -> u32 {
 pub extern "C" fn passages() -> u32 {
     answer(|output| {
         with_inputs(|[content, document, _]| {
-            let (content, options) = (text(content)?, options::read(document)?);
+            let (content, options) = (text(content)?, options::read_options(document)?);
             for hash in with_fingerprinter(&options, |fingerprinter| passages_of(fingerprinter, content))? {
                 output.push(&hash.to_le_bytes())?;
             }
@@ -180,7 +180,7 @@ pub extern "C" fn passages() -> u32 {
 fn share_of(work: impl FnOnce(&mut Fingerprinter, &str, &str) -> Result<Option<f64>, Error>) -> u32 {
     answer(|output| {
         with_inputs(|[a, b, document]| {
-            let (a, b, options) = (text(a)?, text(b)?, options::read(document)?);
+            let (a, b, options) = (text(a)?, text(b)?, options::read_options(document)?);
             let found = with_fingerprinter(&options, |fingerprinter| work(fingerprinter, a, b))?;
             if let Some(share) = found {
                 output.push(&share.to_le_bytes())?;
@@ -196,7 +196,7 @@ fn share_of(work: impl FnOnce(&mut Fingerprinter, &str, &str) -> Result<Option<f
 pub extern "C" fn difference() -> u32 {
     answer(|output| {
         with_inputs(|[a, b, document]| {
-            let (a, b, options) = (text(a)?, text(b)?, options::read(document)?);
+            let (a, b, options) = (text(a)?, text(b)?, options::read_options(document)?);
             let lists = with_fingerprinter(&options, |fingerprinter| difference_of(fingerprinter, a, b))?;
             for (side, list) in (0..).zip(&lists) {
                 for feature in list.iter() {

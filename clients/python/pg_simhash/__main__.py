@@ -2,16 +2,20 @@
 
 import sys
 
-COMMANDS = "usage: python -m pg_simhash report DATABASE TABLE COLUMN > report.html (--help for more)"
+USAGE = "usage: python -m pg_simhash report DATABASE TABLE COLUMN > report.html (report --help for more)"
 
 
 def main(arguments: list[str]) -> int:
-    if arguments[:1] != ["report"]:
-        print(COMMANDS, file=sys.stderr)
-        return 2
-    from pg_simhash.report.command import main as report
+    if arguments[:1] == ["report"]:
+        # Needs the extra `report` (jinja2, psycopg).
+        from pg_simhash.report.command import main as report
 
-    return report(arguments[1:])
+        return report(arguments[1:])
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(USAGE)
+        return 0
+    print(USAGE, file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

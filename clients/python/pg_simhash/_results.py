@@ -1,4 +1,4 @@
-"""What functions return a list of."""
+"""The items of the lists that features, difference and matches return."""
 
 from typing import Literal, NamedTuple
 
@@ -12,7 +12,7 @@ class Feature(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A feature that only one of two texts has, "a" or "b", or that weighs more in it: its text, and by how much."""
+    """A feature that weighs more in one of two texts, or is only in that one: side says which, weight by how much."""
 
     side: Literal["a", "b"]
     feature: str
@@ -21,6 +21,8 @@ class Difference(NamedTuple):
 
 class Match(NamedTuple):
     """What a text and a clue have in common: where it is in both, the words, and the changed words between them.
+
+    Positions count the characters of the str, and slice it.
 
     >>> text = "a passage is a run of words"
     >>> [found] = matches(text, "It is a run of words")

@@ -117,7 +117,7 @@ def distance(a: Fingerprint, b: Fingerprint) -> ColumnElement[int]:
 
 def resemblance(a: Content, b: Content, **options: Unpack[Options]) -> ColumnElement[float]:
     """The resemblance of two texts, 0 to 1: the share of features and pairs of neighbouring features that they have in
-    common. Give the options of the bands.
+    common. Give the options of the band indexes.
 
     NULL if one of the texts has no word.
     """
@@ -146,7 +146,7 @@ def band(content: Content, number: int, **options: Unpack[Options]) -> ColumnEle
 def size(content: Content, **options: Unpack[Options]) -> ColumnElement[int]:
     """The size of a text, for indexes: the number of its features and pairs of neighbouring features, by weight.
 
-    Give the options of the bands.
+    Give the options of the band indexes.
     """
     return func.simhash_size(_content(content), *_options(options), type_=Integer)
 

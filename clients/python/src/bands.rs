@@ -62,7 +62,7 @@ pub fn size(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyR
 }
 
 fn summary(text: &Bound<'_, PyAny>, bands: usize, options: Option<&Bound<'_, PyDict>>) -> PyResult<Option<Summary>> {
-    let (py, options, text) = (text.py(), options::read(options)?, required(text, "text")?);
+    let (py, options, text) = (text.py(), options::read_options(options)?, required(text, "text")?);
     let found = detached_unless_small(py, text.len(), |signals| {
         with_fingerprinter(&options, signals, |fingerprinter| fingerprinter.summary(text, bands))
     })?;

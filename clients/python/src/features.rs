@@ -28,7 +28,7 @@ pub fn features<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDic
     static FEATURE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = text.py();
     let feature = FEATURE.import(py, "pg_simhash._results", "Feature")?;
-    let options = options::read(options)?;
+    let options = options::read_options(options)?;
     let text = required(text, "text")?;
     let found = detached_unless_small(py, text.len(), |signals| {
         with_fingerprinter(&options, signals, |fingerprinter| fingerprinter.features(text))

@@ -57,7 +57,7 @@ pub fn with_fingerprinter<T>(options: &Options, signals: &Signals, work: impl Fn
 #[pyo3(signature = (text, /, **options))]
 pub fn simhash<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
     let py = text.py();
-    let options = options::read(options)?;
+    let options = options::read_options(options)?;
     if let Ok(text) = text.cast::<PyString>() {
         return Ok(one(py, text.to_str()?, &options)?.into_pyobject(py)?);
     }

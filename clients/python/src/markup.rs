@@ -14,7 +14,7 @@ use crate::texts::required;
 #[pyfunction]
 #[pyo3(signature = (text, /, **options))]
 pub fn without_markup(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
-    let options = options::read(options)?;
+    let options = options::read_options(options)?;
     let py = text.py();
     let text = required(text, "text")?;
     let read = match options.markup {

@@ -12,18 +12,18 @@ use crate::error::invalid_options;
 /// The options that keyword arguments give.
 ///
 /// They go through JSON, so that the same options and values are valid as in SQL.
-pub fn read(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
+pub fn read_options(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
     let Some(keywords) = keywords.filter(|keywords| !keywords.is_empty()) else { return Ok(Options::default()) };
     Options::from_json(&to_json(keywords)?).map_err(|invalid| invalid_options(&invalid))
 }
 
 /// The criterion that keyword arguments give, options among them.
 pub fn read_criterion(keywords: &Bound<'_, PyDict>) -> PyResult<CriterionDocument> {
-    let read = CriterionDocument::from_json(&to_json(keywords)?).map_err(|invalid| invalid_options(&invalid))?;
-    if read.weights_of_table {
+    let criterion = CriterionDocument::from_json(&to_json(keywords)?).map_err(|invalid| invalid_options(&invalid))?;
+    if criterion.weights_of_table {
         return Err(PyValueError::new_err("There is no table here to learn weights from. SQL's functions learn them."));
     }
-    Ok(read)
+    Ok(criterion)
 }
 
 fn to_json(keywords: &Bound<'_, PyDict>) -> PyResult<String> {

@@ -26,7 +26,7 @@ use crate::texts::required;
 #[pyfunction]
 #[pyo3(signature = (text, /, **options))]
 pub fn passages(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<i64>> {
-    let (py, options, text) = (text.py(), options::read(options)?, required(text, "text")?);
+    let (py, options, text) = (text.py(), options::read_options(options)?, required(text, "text")?);
     let found = detached_unless_small(py, text.len(), |signals| {
         with_fingerprinter(&options, signals, |fingerprinter| passages_of(fingerprinter, text))
     })?;

@@ -113,7 +113,7 @@ pub fn of_both<T: Send>(
     work: impl FnOnce(&mut Fingerprinter, &str, &str) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
     let py = a.py();
-    let options = options::read(options)?;
+    let options = options::read_options(options)?;
     let (a, b) = (required(a, name_of_a)?, required(b, name_of_b)?);
     let found = detached_unless_small(py, a.len() + b.len(), |signals| {
         with_fingerprinter(&options, signals, |fingerprinter| work(fingerprinter, a, b))

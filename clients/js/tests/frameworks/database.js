@@ -1,4 +1,5 @@
-// A database for each file of tests, on the server of psql's environment (PGHOST and so on), and texts.
+// A database for each file of tests, on the server of psql's environment (PGHOST and so on), and three texts: NEAR
+// differs from TEXT in the last word, and OTHER has none of its words.
 import pg from 'pg'
 
 const words = Array.from({ length: 600 }, (_, number) => `word${number}`)
@@ -17,7 +18,7 @@ export async function createDatabase(name) {
 }
 
 // A statement that stores texts of 200 random words in the table docs, also with a URL.
-export function fill(rows, url = false) {
+export function fillStatement(rows, { url = false } = {}) {
   return `INSERT INTO docs (${url ? 'url, ' : ''}body)
     SELECT ${url ? "'/' || doc," : ''} string_agg(substr(md5(doc || ' ' || word), 1, 8), ' ' ORDER BY word)
     FROM generate_series(1, ${rows}) AS doc, generate_series(1, 200) AS word GROUP BY doc ORDER BY doc`

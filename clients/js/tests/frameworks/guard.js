@@ -2,7 +2,7 @@
 // A test file calls this with the functions of its page, for texts, and with `query`, which resolves to rows.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fill, NEAR, TEXT } from './database.js'
+import { fillStatement, NEAR, TEXT } from './database.js'
 
 export function testGuard({ query, insert, search, searchSql, hasUrl = false }) {
   test('the error of the guard has the key and the resemblance', async () => {
@@ -15,7 +15,7 @@ export function testGuard({ query, insert, search, searchSql, hasUrl = false }) 
   test('a search uses the indexes', async () => {
     await query("SELECT simhash_unguard('docs')")
     await query('DELETE FROM docs')
-    await query(fill(5000, hasUrl))
+    await query(fillStatement(5000, { url: hasUrl }))
     await query('ANALYZE docs')
     const [{ id, body }] = await query('SELECT id, body FROM docs LIMIT 1')
     assert.deepEqual((await search(body.toUpperCase())).map((row) => String(row.id)), [String(id)])

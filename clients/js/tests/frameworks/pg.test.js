@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import pg from 'pg'
-import { createDatabase, fill } from './database.js'
+import { createDatabase, fillStatement } from './database.js'
 import { testGuard } from './guard.js'
 
 await createDatabase('node_pg')
@@ -25,7 +25,7 @@ testGuard({
 test('a Number loses fingerprints', async () => {
   await query("SELECT simhash_unguard('docs')")
   await query("SELECT simhash_attach('docs', 'body')")
-  await query(fill(500))
+  await query(fillStatement(500))
   // How many rows a search finds by the fingerprint that a query has returned.
   const found = async (column, parse) => {
     const getTypeParser = (type, format) =>

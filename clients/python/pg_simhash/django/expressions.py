@@ -11,7 +11,7 @@ from django.utils.deconstruct import deconstructible
 from .fields import FingerprintField
 
 
-def document_value(document: Mapping[str, Any]) -> Cast:
+def jsonb_value(document: Mapping[str, Any]) -> Cast:
     """A constant of type jsonb. The members are sorted: the same document makes the same SQL."""
     return Cast(Value(json.dumps(document, sort_keys=True), TextField()), JSONField())
 
@@ -24,7 +24,7 @@ def fingerprint_value(value: Any) -> Any:
 
 
 def with_options(arguments: list[Any], options: Mapping[str, Any] | None) -> list[Any]:
-    return [*arguments, document_value(options)] if options else arguments
+    return [*arguments, jsonb_value(options)] if options else arguments
 
 
 @deconstructible(path="pg_simhash.django.SimHash")
@@ -60,7 +60,8 @@ class SimHashBand(Func):
 class SimHashSize(SimHash):
     """``simhash_size(content, options)``: the size of a text, for indexes.
 
-    That is the number of its features and pairs of neighbouring features, by weight. Give the options of the bands.
+    That is the number of its features and pairs of neighbouring features, by weight. Give the options of the band
+    indexes.
     """
 
     function = "simhash_size"
@@ -81,6 +82,7 @@ class SimHashBlock(Func):
         super().__init__(fingerprint_value(fingerprint), Value(block), Value(blocks), **extra)
 
 
+@deconstructible(path="pg_simhash.django.HammingDistance")
 class HammingDistance(Func):
     """``fingerprint <~> value``: in how many bits two fingerprints differ, 0 to 64.
 
@@ -97,11 +99,12 @@ class HammingDistance(Func):
         super().__init__(fingerprint_value(fingerprint), fingerprint_value(value), **extra)
 
 
+@deconstructible(path="pg_simhash.django.Resemblance")
 class Resemblance(Func):
     """``simhash_resemblance(content, other, options)``: the resemblance of two texts, 0 to 1.
 
     That is the share of features and pairs of neighbouring features that they have in common. A str is the name of a
-    field; ``Value(text)`` is a text. Give the options of the bands.
+    field; ``Value(text)`` is a text. Give the options of the band indexes.
     """
 
     function = "simhash_resemblance"

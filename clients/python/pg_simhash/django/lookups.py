@@ -8,7 +8,7 @@ from django.db.models import BooleanField, CharField, Lookup, TextField
 from django.db.models.sql import Query
 from django.db.models.sql.compiler import SQLCompiler
 
-from .expressions import document_value
+from .expressions import jsonb_value
 from .fields import FingerprintField
 
 DEFAULT_DISTANCE = 3
@@ -40,7 +40,7 @@ class NearText(Lookup):
         rhs, rhs_params = self.process_rhs(compiler, connection)
         if not self.criterion:
             return f"simhash_near({lhs}, {rhs})", [*lhs_params, *rhs_params]
-        criterion, params = compiler.compile(document_value(self.criterion))
+        criterion, params = compiler.compile(jsonb_value(self.criterion))
         return f"simhash_near({lhs}, {rhs}, {criterion})", [*lhs_params, *rhs_params, *params]
 
 

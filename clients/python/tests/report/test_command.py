@@ -277,6 +277,16 @@ class Indexes(WithDatabase):
 
 
 class Errors(WithDatabase):
+    def test_usage(self):
+        """Asked for, the usage of the package is output. Without a command, it is an error."""
+        for arguments, status in (["--help"], 0), (["-h"], 0), ([], 2), (["nope"], 2):
+            with self.subTest(arguments=arguments):
+                command = [sys.executable, "-m", "pg_simhash", *arguments]
+                run = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+                output, empty = (run.stdout, run.stderr) if status == 0 else (run.stderr, run.stdout)
+                self.assertEqual((run.returncode, empty), (status, ""))
+                self.assertTrue(output.startswith("usage: python -m pg_simhash report DATABASE TABLE COLUMN"), output)
+
     def test_without_packages(self):
         """The packages of the extra are needed for the page, and not for --help."""
         without = (
