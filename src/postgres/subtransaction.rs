@@ -1,4 +1,4 @@
-//! Subtransactions.
+//! Runs code whose error must not abort the transaction.
 
 use std::panic::UnwindSafe;
 
@@ -10,10 +10,10 @@ use super::error::{Result, raise};
 use super::interrupts::INTERRUPT_HANDLER;
 
 /// Runs `f` in a subtransaction, and returns the message of its error. `f` must change nothing: if it succeeds, the
-/// subtransaction is released, and changes would stay. An interrupt is raised, and a panic goes on.
+/// subtransaction is released, and changes would stay. An interrupt is raised, and a panic continues.
 pub fn try_in_subtransaction(f: impl FnOnce() -> Result<()> + UnwindSafe) -> Result<(), String> {
-    // SAFETY: a function runs in a transaction, and outside of parallel mode if it is PARALLEL UNSAFE. Memory and
-    // resources are those of the caller again when the subtransaction has ended.
+    // SAFETY: the only caller is the SQL function simhash_guard_error. It runs in a transaction and, being PARALLEL
+    // UNSAFE, not in parallel mode. Memory and resources are the caller's again when the subtransaction has ended.
     unsafe {
         let (memory, resources) = (pg_sys::CurrentMemoryContext, pg_sys::CurrentResourceOwner);
         let restore = move || {

@@ -6,7 +6,8 @@ use pgrx::varlena::{varatt_is_1b_e, vartag_1b_e};
 use super::text::TextArgument;
 
 impl<'a> TextArgument<'a> {
-    /// The text's identity, found without detoasting it; None if it has none.
+    /// The text's identity, found without detoasting it; None for a value that is expanded in memory or referred to
+    /// indirectly.
     pub fn identity(self) -> Option<TextIdentity<'a>> {
         let varlena: *const pg_sys::varlena = self.0.as_ptr().cast();
         // SAFETY: the argument is stored as a `text` is, a varlena; an external one has a tag.
@@ -32,7 +33,7 @@ pub struct TextIdentity<'a> {
 /// A copy of the identity of a text, to recognise the text if it comes again.
 #[derive(Debug, Default)]
 pub struct CachedText {
-    /// Empty if no text is remembered: every varlena has a header.
+    /// Empty if no text is stored: every varlena has a header.
     varlena: Vec<u8>,
     command: Option<Command>,
 }
@@ -45,10 +46,10 @@ impl CachedText {
         text.is_some_and(|text| self.command == text.command && self.varlena == text.varlena)
     }
 
-    /// Replaces the remembered text; false without an identity, for one of more than `most` bytes, or if out of memory.
-    pub fn remember(&mut self, text: Option<TextIdentity<'_>>, most: usize) -> bool {
+    /// Replaces the stored text; false without an identity, for one of more than `max_bytes`, or if out of memory.
+    pub fn store(&mut self, text: Option<TextIdentity<'_>>, max_bytes: usize) -> bool {
         self.varlena.clear();
-        let Some(TextIdentity { varlena, command }) = text.filter(|text| text.varlena.len() <= most) else {
+        let Some(TextIdentity { varlena, command }) = text.filter(|text| text.varlena.len() <= max_bytes) else {
             return false;
         };
         self.varlena.shrink_to(RETAINED_BYTES.max(varlena.len()));

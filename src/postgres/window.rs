@@ -27,9 +27,11 @@ pub struct Window<'a> {
 /// A function's memory for a partition; a number for each row follows. PostgreSQL zeroes it when the partition begins.
 #[repr(C)]
 pub struct PartitionMemory {
-    /// Values that are stored until the partition ends: those so far, and how many there are.
+    /// Values of one argument that are stored until the partition ends. The first `stored_count` are written.
     stored: *mut Option<pg_sys::Datum>,
     stored_count: usize,
+    reserved: usize,
+    stored_argument: c_int,
     pub is_computed: bool,
 }
 
@@ -67,39 +69,45 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Allocates the memory to store `count` values until the partition ends: 16 bytes for each.
-    pub fn reserve(&mut self, count: usize) {
+    /// Allocates the memory to store `count` values of an argument until the partition ends: 16 bytes for each.
+    pub fn reserve(&mut self, argument: c_int, count: usize) {
         let size = count * size_of::<Option<pg_sys::Datum>>();
         // SAFETY: the context of the partition's memory, in which the array lives as long.
         unsafe {
             let partition = pg_sys::GetMemoryChunkContext((&raw mut *self.memory).cast());
             self.memory.stored = pg_sys::MemoryContextAllocHuge(partition, size).cast();
         }
+        (self.memory.stored_count, self.memory.reserved, self.memory.stored_argument) = (0, count, argument);
     }
 
-    /// Stores a copy of an argument's value at the current row in the memory that is reserved. Returns its index.
-    pub fn store(&mut self, argument: c_int) -> usize {
+    /// Stores a copy of the argument's value at the current row in the memory that is reserved. Returns its index.
+    pub fn store(&mut self) -> usize {
+        let index = self.memory.stored_count;
+        assert!(index < self.memory.reserved, "all {index} values that were reserved are stored");
         let (mut length, mut by_value) = (0, false);
+        let argument = self.memory.stored_argument;
         let value = self.current_datum(argument);
-        // SAFETY: the value is of the argument's type, and its copy lives as long as the partition's memory.
+        // SAFETY: the value is of the argument's type, and its copy lives as long as the partition's memory. The array
+        // has `reserved` elements.
         unsafe {
             let partition = pg_sys::GetMemoryChunkContext((&raw mut *self.memory).cast());
             pg_sys::get_typlenbyval(self.call.argument_type(argument), &mut length, &mut by_value);
             let before = pg_sys::MemoryContextSwitchTo(partition);
             let value = value.map(|value| pg_sys::datumCopy(value, by_value, length.into()));
             pg_sys::MemoryContextSwitchTo(before);
-            self.memory.stored.add(self.memory.stored_count).write(value);
+            self.memory.stored.add(index).write(value);
         }
         self.memory.stored_count += 1;
-        self.memory.stored_count - 1
+        index
     }
 
     /// A stored value, by its index; None if it is NULL.
-    pub fn stored(&self, argument: c_int, index: usize) -> Option<AnyElement> {
-        // SAFETY: the index is one that `store` has returned.
+    pub fn stored(&self, index: usize) -> Option<AnyElement> {
+        assert!(index < self.memory.stored_count, "no value {index} is stored");
+        // SAFETY: `store` has written the value, which is of the type of the argument that was stored.
         unsafe {
             let value = (*self.memory.stored.add(index))?;
-            AnyElement::from_polymorphic_datum(value, false, self.call.argument_type(argument))
+            AnyElement::from_polymorphic_datum(value, false, self.call.argument_type(self.memory.stored_argument))
         }
     }
 

@@ -1,4 +1,8 @@
-//! The indexes that a call of `simhash_index` asks for: on the bands of a text, a column or an expression of columns.
+//! The btrees that a call of `simhash_index` asks for: on the bands of a text, a column or an expression of columns.
+//!
+//! ```sql
+//! CREATE INDEX ON news (simhash_band(body, 0), simhash_size(body));
+//! ```
 
 use std::ffi::CStr;
 
@@ -29,7 +33,7 @@ const SOURCE: Argument<'static> = Argument { name: c"source", context: c"argumen
 /// The indexes on the first bands of a text, within a scope.
 pub struct BandIndexes<'a> {
     pub schema: ExtensionSchema,
-    pub text: Text,
+    pub text: IndexedText,
     pub bands: usize,
     pub scope: &'a Scope,
     /// The qualified, quoted names of the functions.
@@ -39,19 +43,20 @@ pub struct BandIndexes<'a> {
 
 impl BandIndexes<'_> {
     /// The indexes of a table, valid or not, that serve searches by a band within the scope, with their bands.
-    pub fn of_table(&self, table: &Target) -> Result<Vec<(usize, Index)>> {
+    pub fn existing(&self, table: &Target) -> Result<Vec<(usize, Index)>> {
         let relation = table.open();
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
         let text = self.text.in_table(&relation)?;
         let indexes = Index::all(&relation).chain(Index::dying(&relation)?).filter_map(|index| {
-            let found = BandIndex::read(&relation, &index)?;
-            let is_wanted = found.call.schema == self.schema
-                && found.call.is_of(text, &self.text.options.meaning)
-                && found.call.band < self.bands
-                && found.scope == scope
-                && found.has_own_equality
-                && !found.is_partial;
-            is_wanted.then_some((found.call.band, index))
+            let BandIndex { call, scope: index_scope, has_own_equality, is_partial, .. } =
+                BandIndex::read(&relation, &index)?;
+            let is_wanted = call.schema == self.schema
+                && call.is_of(text, &self.text.options.meaning)
+                && call.band < self.bands
+                && index_scope == scope
+                && has_own_equality
+                && !is_partial;
+            is_wanted.then_some((call.band, index))
         });
         Ok(indexes.collect())
     }
@@ -66,8 +71,9 @@ impl BandIndexes<'_> {
 
     /// A condition that the indexes serve, for users.
     pub fn condition(&self) -> Result<String> {
-        let own = if self.bands < DEFAULT_BANDS { format!(r#"{{"bands": {}}}"#, self.bands) } else { "{}".to_owned() };
-        let criterion = match laid_over(&own, self.text.options.json.as_deref().unwrap_or("{}"))? {
+        let criterion_of_bands =
+            if self.bands < DEFAULT_BANDS { format!(r#"{{"bands": {}}}"#, self.bands) } else { "{}".to_owned() };
+        let criterion = match laid_over(&criterion_of_bands, self.text.options.json.as_deref().unwrap_or("{}"))? {
             empty if empty == "{}" => String::new(),
             criterion => format!(", {}", shown_literal(&criterion)),
         };
@@ -75,7 +81,8 @@ impl BandIndexes<'_> {
     }
 }
 
-pub struct Text {
+/// The text that is indexed.
+pub struct IndexedText {
     /// The text as a user writes it in a query.
     pub written: String,
     /// The text as SQL in which all names outside pg_catalog are qualified.
@@ -83,7 +90,7 @@ pub struct Text {
     pub options: WrittenOptions,
 }
 
-impl Text {
+impl IndexedText {
     /// Reads the source: the name of a column or, if there is none of this name, an expression, whose names are looked
     /// up in `search_path`. An error unless it is a text that can be indexed.
     pub fn read(table: &Target, source: &str, search_path: &CStr, options: Option<RawJsonb<'_>>) -> Result<Self> {
@@ -111,7 +118,7 @@ impl Text {
                 "Write a cast to text. For fingerprints (bigint, bit(64)), text[] and tsvector, call simhash_attach.",
             ));
         };
-        check(&relation, text)?;
+        check_indexable(&relation, text)?;
         let sql = repeatable_sql(&relation, text)?;
         Ok(Self { written, sql, options: WrittenOptions::read(options)? })
     }
@@ -123,7 +130,7 @@ impl Text {
 }
 
 /// Refuses what PostgreSQL would refuse only when it creates an index.
-fn check(table: &Relation, text: Expression) -> Result<()> {
+fn check_indexable(table: &Relation, text: Expression) -> Result<()> {
     if text.is_mutable() {
         let message = "functions in source must be marked IMMUTABLE";
         return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_OBJECT_DEFINITION, message)

@@ -1,5 +1,7 @@
 //! The generated columns that `simhash_attach` adds to a table: the fingerprint and its blocks.
 
+use std::iter;
+
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::column::{Column, generation_of};
@@ -16,27 +18,42 @@ use super::block_indexes::BlockIndexes;
 use super::prefix::in_quotes;
 use crate::sql::indexed::recognise::BlockCall;
 
+/// The columns of a prefix: the fingerprint, and the blocks of the layout.
+pub struct Columns<'a> {
+    wanted: &'a BlockIndexes<'a>,
+    columns: Vec<NewColumn>,
+}
+
+struct NewColumn {
+    name: String,
+    meaning: Meaning,
+}
+
+/// What a generated column stores.
 #[derive(Clone, Copy)]
 enum Meaning {
     Fingerprint,
     Block(i32),
 }
 
-/// The columns of a prefix: the fingerprint, and the blocks of the layout.
-pub struct Columns<'a> {
-    wanted: &'a BlockIndexes<'a>,
-    columns: Vec<(String, Meaning)>,
+impl Meaning {
+    fn data_type(self) -> pg_sys::Oid {
+        match self {
+            Self::Fingerprint => pg_sys::INT8OID,
+            Self::Block(_) => pg_sys::INT4OID,
+        }
+    }
 }
 
 impl<'a> Columns<'a> {
     pub fn new(wanted: &'a BlockIndexes<'a>) -> Self {
-        let mut columns = vec![(wanted.prefix.fingerprint().to_owned(), Meaning::Fingerprint)];
-        columns.extend((0..wanted.blocks).map(|block| (wanted.prefix.block(block), Meaning::Block(block))));
-        Self { wanted, columns }
+        let fingerprint = NewColumn { name: wanted.prefix.fingerprint().to_owned(), meaning: Meaning::Fingerprint };
+        let block = |block| NewColumn { name: wanted.prefix.block(block), meaning: Meaning::Block(block) };
+        Self { wanted, columns: iter::once(fingerprint).chain((0..wanted.blocks).map(block)).collect() }
     }
 
     pub fn names(&self) -> Vec<&str> {
-        self.columns.iter().map(|(name, _)| name.as_str()).collect()
+        self.columns.iter().map(|column| column.name.as_str()).collect()
     }
 
     /// Adds the missing columns in one command, so that the table is rewritten once. Returns whether one was missing.
@@ -45,11 +62,11 @@ impl<'a> Columns<'a> {
         // PostgreSQL would silently merge a new column with one of that name that an inheritor has.
         for member in family {
             self.wanted.source.check_member(table, member)?;
-            self.columns.iter().try_for_each(|(name, meaning)| self.check(member, name, *meaning))?;
+            self.columns.iter().try_for_each(|column| self.check_definition(member, column))?;
         }
         let mut missing = Vec::new();
         for column in &self.columns {
-            if Column::find(&table.open(), &column.0)?.is_none() {
+            if Column::find(&table.open(), &column.name)?.is_none() {
                 missing.push(column);
             }
         }
@@ -57,22 +74,22 @@ impl<'a> Columns<'a> {
             return Ok(false);
         }
         check_triggers(family)?;
-        let names: Vec<_> = missing.iter().map(|(name, _)| name).collect();
+        let names: Vec<_> = missing.iter().map(|column| &column.name).collect();
         // Only tables with rows of their own are rewritten.
         notice(if family.iter().any(Target::is_ordinary) {
             format!("rewriting table \"{}\" with the new columns {}", table.name, in_quotes(&names))
         } else {
             format!("adding to table \"{}\" the columns {}", table.name, in_quotes(&names))
         });
-        let addition = |&&(ref name, meaning): &&(String, Meaning)| {
-            Ok(format!("ADD COLUMN {} {}", quote_identifier(name), self.definition(meaning)?))
+        let addition = |column: &&NewColumn| {
+            Ok(format!("ADD COLUMN {} {}", quote_identifier(&column.name), self.definition(column.meaning)?))
         };
         let additions = missing.iter().map(addition).collect::<Result<Vec<_>>>()?;
         execute(&format!("ALTER TABLE {} {}", table.sql(), additions.join(", ")))?;
         // A partition that is detached later is a table of its own, with its columns.
-        for (member, (name, meaning)) in family.iter().flat_map(|member| missing.iter().map(move |new| (member, new))) {
-            let object = format!("COLUMN {}.{}", member.sql(), quote_identifier(name));
-            execute(&self.wanted.prefix.comment(&object, &self.describe(*meaning)))?;
+        for (member, column) in family.iter().flat_map(|member| missing.iter().map(move |column| (member, column))) {
+            let object = format!("COLUMN {}.{}", member.sql(), quote_identifier(&column.name));
+            execute(&self.wanted.prefix.comment(&object, &self.describe(column.meaning)))?;
         }
         self.check_foreign_tables(family)?;
         Ok(true)
@@ -104,13 +121,13 @@ impl<'a> Columns<'a> {
     }
 
     /// Refuses an existing column of that name with another definition.
-    fn check(&self, table: &Target, name: &str, meaning: Meaning) -> Result<()> {
+    fn check_definition(&self, table: &Target, &NewColumn { ref name, meaning }: &NewColumn) -> Result<()> {
         let relation = table.open();
         let Some(column) = Column::find(&relation, name)? else { return Ok(()) };
         if column.is_stored
             && column.data_type == meaning.data_type()
             && let Some(expression) = generation_of(&relation, column.attnum)
-            && self.means(&relation, expression, meaning)?
+            && self.computes(&relation, expression, meaning)?
         {
             return Ok(());
         }
@@ -122,7 +139,7 @@ impl<'a> Columns<'a> {
             .with_hint("Choose another prefix, or drop the column. simhash_detach removes what simhash_attach made."))
     }
 
-    fn means(&self, relation: &Relation, expression: Expression, meaning: Meaning) -> Result<bool> {
+    fn computes(&self, relation: &Relation, expression: Expression, meaning: Meaning) -> Result<bool> {
         let BlockIndexes { schema, source, blocks, .. } = *self.wanted;
         match (meaning, BlockCall::read(expression)) {
             (Meaning::Fingerprint, _) => source.is_fingerprint(schema, relation, expression),
@@ -170,13 +187,4 @@ fn check_triggers(family: &[Target]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-impl Meaning {
-    fn data_type(self) -> pg_sys::Oid {
-        match self {
-            Self::Fingerprint => pg_sys::INT8OID,
-            Self::Block(_) => pg_sys::INT4OID,
-        }
-    }
 }

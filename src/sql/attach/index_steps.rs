@@ -36,7 +36,7 @@ pub enum Action {
 
 /// The steps for a family. With `concurrently`, none of them blocks writers while it builds an index.
 pub fn steps(wanted: &BandIndexes<'_>, family: &[Target], concurrently: bool) -> Result<Vec<Step>> {
-    let existing = family.iter().map(|member| Ok((member.oid, wanted.of_table(member)?)));
+    let existing = family.iter().map(|member| Ok((member.oid, wanted.existing(member)?)));
     let existing = existing.collect::<Result<HashMap<_, _>>>()?;
     let concurrently = if concurrently { "CONCURRENTLY " } else { "" };
     let names = IndexNames::default();

@@ -1,12 +1,10 @@
 //! Fingerprints and indexes for existing tables, and their removal.
 //!
-//! [`table`] is `simhash_attach`, which makes [`columns`] and their [`block_indexes`], or indexes alone. [`bands`] is
-//! `simhash_index`, and `simhash_index_commands` for a table in use: [`band_indexes`] says what they index, and
-//! [`index_steps`] by which commands. [`detach`] removes what attach made. [`command`] is the start of each command,
-//! [`building`] is common to those that build indexes, and [`prefix`] names and labels what attach makes.
+//! [`simhash_attach`] makes [`columns`] and their [`block_indexes`], or indexes alone; [`detach`] removes them, and
+//! [`prefix`] names and labels them. [`simhash_index`] makes [`band_indexes`] by the commands of [`index_steps`]. All
+//! begin with [`command`], and [`building`] is common to those that build indexes.
 
 mod band_indexes;
-mod bands;
 mod block_indexes;
 mod building;
 mod columns;
@@ -14,4 +12,5 @@ mod command;
 mod detach;
 mod index_steps;
 mod prefix;
-mod table;
+mod simhash_attach;
+mod simhash_index;

@@ -65,10 +65,10 @@ pub fn key_of_current_row(
     let number = window.numbers[window.current];
     if number >= FIRST_REPRESENTATIVE {
         let index = window.numbers[(number - FIRST_REPRESENTATIVE) as usize];
-        return Ok(window.stored(KEY_ARGUMENT, index as usize));
+        return Ok(window.stored(index as usize));
     }
     if number == REPRESENTS_OTHERS {
-        window.numbers[window.current] = window.store(KEY_ARGUMENT) as u32;
+        window.numbers[window.current] = window.store() as u32;
     }
     Ok(if number == NO_RESULT || !names_itself { None } else { window.argument(KEY_ARGUMENT) })
 }
@@ -83,7 +83,7 @@ fn number_rows(window: &mut Window<'_>, representatives: &[u32]) {
             representing += usize::from(before != REPRESENTS_OTHERS);
         }
     }
-    window.reserve(representing);
+    window.reserve(KEY_ARGUMENT, representing);
 }
 
 /// Reads the fingerprints of all rows, from an argument of type `bigint`.

@@ -124,7 +124,7 @@ impl FingerprintCache {
     }
 
     fn remember(&mut self, content: TextArgument<'_>, options: &Options, computed: Computed) {
-        let is_cached = self.text.remember(content.identity(), MAX_CACHED_TEXT_BYTES);
+        let is_cached = self.text.store(content.identity(), MAX_CACHED_TEXT_BYTES);
         self.last = is_cached.then(|| LastText { options: options.clone(), computed });
     }
 }

@@ -66,7 +66,7 @@ impl LastClue {
         let mut runs = Vec::new();
         runs.try_reserve_exact(clue.runs.len()).unwrap_or_else(|_| out_of_memory());
         runs.extend(clue.runs.iter().copied().map(u64::cast_signed));
-        if is_cached || self.text.remember(identity, MAX_CACHED_CLUE_BYTES) {
+        if is_cached || self.text.store(identity, MAX_CACHED_CLUE_BYTES) {
             self.clue = Some((asked, clue));
         }
         Ok(runs)

@@ -104,10 +104,10 @@ impl LastTexts {
         };
         let result = f(&mut computed, [texts[side], texts[1 - side]])?;
         if computed.features.as_ref().map_or(0, Prepared::memory) <= MAX_CACHED_FEATURE_BYTES
-            && self.text.remember(identities[side], MAX_CACHED_FEATURE_BYTES)
+            && self.text.store(identities[side], MAX_CACHED_FEATURE_BYTES)
         {
             self.computed = Some(computed);
-            self.other.remember(identities[1 - side], MAX_CACHED_FEATURE_BYTES);
+            self.other.store(identities[1 - side], MAX_CACHED_FEATURE_BYTES);
         }
         Ok(result)
     }

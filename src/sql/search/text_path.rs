@@ -201,7 +201,7 @@ fn cached_keys(text: TextArgument<'_>, criterion: TextCriterion, options: &Optio
         }
         let keys = TextKeys::of(text, criterion, options).ok().flatten();
         let mut query = CachedText::default();
-        if query.remember(identity, MAX_CACHED_BYTES) {
+        if query.store(identity, MAX_CACHED_BYTES) {
             queries.truncate(MAX_CACHED_QUERIES - 1);
             queries.insert(0, CachedQuery { text: query, criterion, options: options.clone(), keys: keys.clone() });
         }

@@ -21,7 +21,7 @@ pub struct SearchedFingerprints {
     /// Within which fingerprints are near.
     pub max_distance: i32,
     /// The positions, in the guard's scope, of the columns that the indexes have before the block.
-    pub before: Vec<usize>,
+    pub leading_scope_positions: Vec<usize>,
     /// An estimate of the number of rows that have the new row's values in these columns.
     pub rows: f64,
     pub layouts: Vec<Layout>,
@@ -48,27 +48,27 @@ impl SearchedFingerprints {
         let is_usable =
             |scoped: &&ScopedBlock| !scoped.block.is_partial && scoped.has_own_equality && scoped.is_within(&columns);
         let usable: Vec<_> = blocks.iter().filter(is_usable).collect();
-        let before: BTreeSet<_> = usable.iter().map(|scoped| &scoped.scope).collect();
+        let scopes: BTreeSet<_> = usable.iter().map(|scoped| &scoped.scope).collect();
         let all_rows = table.estimated_rows();
-        let of_scope = |before: &Vec<i16>| {
+        let of_scope = |leading: &Vec<i16>| {
             let layouts =
-                layouts_of(usable.iter().filter(|scoped| scoped.scope == *before).map(|scoped| &scoped.block));
+                layouts_of(usable.iter().filter(|scoped| scoped.scope == *leading).map(|scoped| &scoped.block));
             let growth = |rows| Growth::new(rows, layout_blocks(&layouts));
             let nominal = growth(NOMINAL_ROWS).total(max_distance)?;
             if nominal.probes > MAX_PROBES_OF_SEARCH || nominal.entries > MAX_SHARE_OF_ROWS * NOMINAL_ROWS {
                 return Some(Err(too_much_work(table, max_distance)));
             }
-            let groups: f64 = before.iter().map(|&column| distinct_values(table, column, all_rows)).product();
+            let groups: f64 = leading.iter().map(|&column| distinct_values(table, column, all_rows)).product();
             let rows = all_rows / groups;
             let total = growth(rows).total(max_distance)?;
-            let before = scope.positions(before)?;
-            Some(Ok(Self { max_distance, before, rows, layouts, total }))
+            let leading_scope_positions = scope.positions(leading)?;
+            Some(Ok(Self { max_distance, leading_scope_positions, rows, layouts, total }))
         };
         // If the indexes of two scopes cost the same, as in an empty table, take the scope with more columns.
-        let (served, others): (Vec<_>, Vec<_>) = before.into_iter().rev().filter_map(of_scope).partition(Result::is_ok);
+        let (served, others): (Vec<_>, Vec<_>) = scopes.into_iter().rev().filter_map(of_scope).partition(Result::is_ok);
         let cheapest = served.into_iter().flatten().min_by(|a, b| {
             let cost = a.total.microseconds.total_cmp(&b.total.microseconds);
-            cost.then(b.before.len().cmp(&a.before.len()))
+            cost.then(b.leading_scope_positions.len().cmp(&a.leading_scope_positions.len()))
         });
         let no_index = || no_index(table, max_distance);
         cheapest.ok_or_else(|| others.into_iter().find_map(Result::err).unwrap_or_else(no_index))

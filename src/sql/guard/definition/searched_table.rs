@@ -28,7 +28,7 @@ pub struct SearchedTable {
     pub partition_columns: Vec<i16>,
     /// The rows that new rows were marked with last.
     pub originals: RecentRows,
-    /// The mark column; None if the guard does not mark.
+    /// The mark column, once `set_marks` has set it; None if the guard does not mark.
     pub mark: Option<MarkColumn>,
 }
 
@@ -62,10 +62,10 @@ impl SearchedTable {
     }
 
     /// The positions, in the scope, of the columns that the indexes have before the key that is looked up.
-    pub fn before(&self) -> &[usize] {
+    pub fn leading_scope_positions(&self) -> &[usize] {
         match &self.lookup {
-            Lookup::Texts(texts) => &texts.before,
-            Lookup::Fingerprints(fingerprints) => &fingerprints.before,
+            Lookup::Texts(texts) => &texts.leading_scope_positions,
+            Lookup::Fingerprints(fingerprints) => &fingerprints.leading_scope_positions,
         }
     }
 

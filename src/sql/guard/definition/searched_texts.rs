@@ -22,7 +22,7 @@ pub struct SearchedTexts {
     pub criterion: TextCriterion,
     pub options: Options,
     /// The positions, in the guard's scope, of the columns that the indexes have before the band.
-    pub before: Vec<usize>,
+    pub leading_scope_positions: Vec<usize>,
     /// The indexes by the numbers of their bands.
     pub indexes: Vec<Oid>,
     /// Whether these bands have what must be the same.
@@ -40,10 +40,11 @@ impl SearchedTexts {
         let bands = Bands::of(of_options.iter().filter(is_within).copied());
         let served = bands.iter().filter(|bands| bands.indexes.len() >= criterion.bands);
         if let Some(served) = served.max_by_key(|bands| (bands.has_same, bands.scope.len()))
-            && let Some(before) = scope.positions(&served.scope)
+            && let Some(leading_scope_positions) = scope.positions(&served.scope)
         {
             let indexes = served.indexes[..criterion.bands].to_vec();
-            return Ok(Self { criterion, options: options.clone(), before, indexes, has_same: served.has_same });
+            let (options, has_same) = (options.clone(), served.has_same);
+            return Ok(Self { criterion, options, leading_scope_positions, indexes, has_same });
         }
         let (source, most) = (source_sql(table, text)?, bands.iter().map(|bands| bands.indexes.len()).max());
         match (of_text.first(), of_options.first()) {

@@ -94,7 +94,7 @@ impl NearQuery<'_> {
         let table = Relation::open(searched.oid);
         let slot = TableSlot::new(&table);
         // SAFETY: the indexes compare the scope columns as their types do, as was checked when they were read.
-        let before = unsafe { searched.scope.keys(searched.before(), &self.scope) };
+        let before = unsafe { searched.scope.keys(searched.leading_scope_positions(), &self.scope) };
         let walk = DirtyWalk {
             table: &table,
             slot: &slot,
