@@ -26,8 +26,8 @@ from pathlib import Path
 
 LANGUAGES = ["de", "es", "fr", "ja", "pl", "ru", "zh"]
 MANUALS = ["manpages", "manpages-dev", *(f"manpages-{language}" for language in LANGUAGES)]
-# One page, and one package's description, in so many is taken, by a hash of its name: the same ones of both releases.
-ONE_PAGE_IN = 4
+# One in ONE_IN pages and descriptions of packages is taken, by a hash of its name: the same ones of both releases.
+ONE_IN = 4
 # The number of paragraphs at the beginning of a page that are documents of their own, and their least length.
 PARAGRAPHS, PARAGRAPH = 4, 30
 # Largest package, in bytes, that is downloaded for its copyright.
@@ -52,7 +52,7 @@ def read_release(release, folder, sets):
     apt = Apt(release, folder)
     apt.download(folder / "manuals", MANUALS)
     for path in sorted((folder / "manuals/usr/share/man").rglob("*.gz")):
-        if path.is_symlink() or zlib.crc32(path.name.encode()) % ONE_PAGE_IN:
+        if path.is_symlink() or zlib.crc32(path.name.encode()) % ONE_IN:
             continue
         parts = path.relative_to(folder / "manuals/usr/share/man").parts
         language = "en" if len(parts) == 2 else parts[0]
@@ -108,7 +108,7 @@ class Apt:
     def descriptions(self):
         """Packages and their descriptions."""
         names = self.run("apt-cache", "pkgnames", capture_output=True, text=True).stdout.split()
-        names = sorted(name for name in names if zlib.crc32(name.encode()) % ONE_PAGE_IN == 0)
+        names = sorted(name for name in names if zlib.crc32(name.encode()) % ONE_IN == 0)
         shown = self.run("apt-cache", "show", "--no-all-versions", *names, capture_output=True, text=True).stdout
         for entry in shown.split("\n\n"):
             package = re.search(r"^Package: (.*)$", entry, re.MULTILINE)

@@ -4,8 +4,8 @@
 
 FOLDER has the HTML of a Korean text, such as /usr/share/doc/installation-guide-amd64/ko of Debian. The texts are its
 paragraphs of more than 60 Hangul syllables. A clue is a row of words of one of 400 of them, in which spaces are removed
-or moved, or the particle that a word ends in is another one. A wrong find is a text that has not the
-clue as it stood, of 100 clues without changes. Needs the package pg_simhash.
+or moved, or the particle that a word ends in is another one. Wrong finds are those of 100 unchanged clues. A find is
+wrong if the text does not contain the unchanged clue. Needs the package pg_simhash.
 """
 
 import html
@@ -16,65 +16,82 @@ from pathlib import Path
 
 import pg_simhash
 
-TEXTS, WRONG, SYLLABLES = 400, 100, 60
+TEXT_CLUES, UNCHANGED_CLUES, MIN_SYLLABLES = 400, 100, 60
 PARTICLES = "은는이가을를의에로과와도"
 TOKENS = "words", "chars"
-SHARES = 0.8, 0.6
+OPTIONS = [(tokens, share) for tokens in TOKENS for share in (0.8, 0.6)]
 
 
 def main():
-    pages = (path.read_text(errors="replace") for path in sorted(Path(sys.argv[1]).glob("*.html")))
-    found = (" ".join(html.unescape(re.sub("<.*?>", "", part, flags=re.S)).split())
-             for page in pages for part in re.findall(r"<p>(.*?)</p>", page, re.S))
-    texts = list(dict.fromkeys(text for text in found if len(re.findall("[가-힣]", text)) > SYLLABLES))
+    texts = read_texts(Path(sys.argv[1]))
     print(f"{len(texts)} texts of {sum(len(text.encode()) for text in texts) // len(texts)} bytes; passages of a text:",
           *(f"{tokens} {sum(len(pg_simhash.passages(text, tokens=tokens)) for text in texts) / len(texts):.1f}"
             for tokens in TOKENS))
-    print(f"\n{'clue':<42}", *(f"{tokens} {share}" for tokens in TOKENS for share in SHARES))
-    for count in 8, 12, 20:
-        rng = random.Random(7)
-        long = [text for text in texts if len(text.split()) >= count]
-        clues = []
-        for text in rng.sample(long, min(TEXTS, len(long))):
-            words = text.split()
-            start = rng.randrange(len(words) - count + 1)
-            clues.append((text, words[start : start + count]))
-        for name, change in CHANGES.items():
-            changed = [(text, change(list(words), rng)) for text, words in clues]
-            show(f"{count} words, {name}", [sum(finds(text, clue, tokens, share) for text, clue in changed) / len(clues)
-                                            for tokens in TOKENS for share in SHARES])
-        whole = [" ".join(words) for _, words in clues[:WRONG]]
-        show(f"{count} words, wrong", [sum(finds(text, clue, tokens, share) for clue in whole for text in texts
-                                          if clue not in text) for tokens in TOKENS for share in SHARES])
+    print(f"\n{'clue':<42}", *(f"{tokens} {share}" for tokens, share in OPTIONS))
+    for length in 8, 12, 20:
+        report(length, texts)
 
 
-def show(name, figures):
-    print(f"{name:<42}", *(f"{figure:>9.2f}" if isinstance(figure, float) else f"{figure:>9}" for figure in figures),
-          flush=True)
+def read_texts(folder):
+    pages = (path.read_text(errors="replace") for path in sorted(folder.glob("*.html")))
+    paragraphs = (" ".join(html.unescape(re.sub("<.*?>", "", part, flags=re.S)).split())
+                  for page in pages for part in re.findall(r"<p>(.*?)</p>", page, re.S))
+    return list(dict.fromkeys(text for text in paragraphs if len(re.findall("[가-힣]", text)) > MIN_SYLLABLES))
 
 
-def finds(text, clue, tokens, share):
-    return pg_simhash.contains(text, clue, share, tokens=tokens)
+def report(length, texts):
+    rng = random.Random(7)
+    clues = draw_clues(length, texts, rng)
+    for label, change in CHANGES.items():
+        changed = [(text, change(list(words), rng)) for text, words in clues]
+        show(f"{length} words, {label}", [f"{share_found(changed, *options):.2f}" for options in OPTIONS])
+    unchanged = [" ".join(words) for _, words in clues[:UNCHANGED_CLUES]]
+    show(f"{length} words, wrong", [wrong_finds(unchanged, texts, *options) for options in OPTIONS])
+
+
+def draw_clues(length, texts, rng):
+    """Some of the texts that are long enough, each with some of its words in a row."""
+    long = [text for text in texts if len(text.split()) >= length]
+    clues = []
+    for text in rng.sample(long, min(TEXT_CLUES, len(long))):
+        words = text.split()
+        start = rng.randrange(len(words) - length + 1)
+        clues.append((text, words[start : start + length]))
+    return clues
+
+
+def share_found(clues, tokens, share):
+    return sum(pg_simhash.contains(text, clue, share, tokens=tokens) for text, clue in clues) / len(clues)
+
+
+def wrong_finds(clues, texts, tokens, share):
+    return sum(pg_simhash.contains(text, clue, share, tokens=tokens)
+               for clue in clues for text in texts if clue not in text)
+
+
+def show(label, figures):
+    print(f"{label:<42}", *(f"{figure:>9}" for figure in figures), flush=True)
 
 
 def without_spaces(words, rng):
-    """Every third space is gone."""
-    return "".join(word + " " * (number % 3 != 1) for number, word in enumerate(words)).strip()
+    """Removes every third space."""
+    return "".join(word + " " * (index % 3 != 1) for index, word in enumerate(words)).strip()
 
 
 def moved_spaces(words, rng):
-    """The last letter of every third word is in the next one."""
-    for number in range(0, len(words) - 1, 3):
-        if len(words[number]) > 1:
-            words[number], words[number + 1] = words[number][:-1], words[number][-1] + words[number + 1]
+    """Moves the last letter of every third word to the next one."""
+    for index in range(0, len(words) - 1, 3):
+        if len(words[index]) > 1:
+            words[index], words[index + 1] = words[index][:-1], words[index][-1] + words[index + 1]
     return " ".join(words)
 
 
 def other_particles(step):
+    """Replaces every particle, or every second one."""
     def change(words, rng):
-        ending = [number for number, word in enumerate(words) if len(word) > 1 and word[-1] in PARTICLES]
-        for number in ending[::step]:
-            words[number] = words[number][:-1] + rng.choice(PARTICLES.replace(words[number][-1], ""))
+        ending = [index for index, word in enumerate(words) if len(word) > 1 and word[-1] in PARTICLES]
+        for index in ending[::step]:
+            words[index] = words[index][:-1] + rng.choice(PARTICLES.replace(words[index][-1], ""))
         return " ".join(words)
     return change
 

@@ -1,10 +1,10 @@
 """How much of an answer is taken from an article, by coverage: Clough and Stevenson's corpus.
 
-    python3 reuse.py plagiarism-clough\\&stevenson.csv    (of github.com/clips/pattern, in test/corpora)
+    python3 benches/reuse.py plagiarism-clough\\&stevenson.csv    (of github.com/clips/pattern, in test/corpora)
 
 Needs the package pg_simhash. Each line has an answer, its article and its kind: 0 without the article, 1 a heavy
-revision, 2 a light one, 3 a copy. The limit is the one that decides most of a random half rightly, and the middle of
-these if there are several; it is tested on the other half.
+revision, 2 a light one, 3 a copy. The limit is the median of those that decide most answers of a random half rightly;
+it is tested on the other half.
 """
 
 import csv
@@ -23,28 +23,35 @@ LIMITS = [limit / 100 for limit in range(101)]
 def main():
     with Path(sys.argv[1]).open(encoding="utf-8-sig", newline="") as file:
         answers = [(coverage(article, answer), int(kind)) for answer, article, kind in csv.reader(file)]
-    for kind, name in enumerate(KINDS):
-        shares = sorted(share for share, of in answers if of == kind)
+    report_kinds(answers)
+    report_limit(answers)
+
+
+def report_kinds(answers):
+    for number, name in enumerate(KINDS):
+        shares = sorted(share for share, kind in answers if kind == number)
         print(f"{name:<20} {len(shares)} answers, coverage {shares[0]:.2f} to {shares[-1]:.2f}, "
               f"median {median(shares):.2f}")
+
+
+def report_limit(answers):
     rng = random.Random(66)
-    halves = sorted(halved(rng, answers) for _ in range(HALVES))
-    limits, right = zip(*halves)
-    right = sorted(right)
-    print(f"limit of a half: median {median(limits):.2f}; the other half is decided rightly in {sum(right) / HALVES:.3f}"
-          f", in one of twenty halves in {right[HALVES // 20]:.3f} or less")
+    limits, right_shares = zip(*(test_of_half(rng, answers) for _ in range(HALVES)))
+    right_shares = sorted(right_shares)
+    print(f"limit of a half: median {median(limits):.2f}; the other half is decided rightly in "
+          f"{sum(right_shares) / HALVES:.3f}, in one of twenty halves in {right_shares[HALVES // 20]:.3f} or less")
 
 
-def halved(rng, answers):
+def test_of_half(rng, answers):
     """The limit of a half of the answers, and the share of the others that it decides rightly."""
     rng.shuffle(answers)
     half, others = answers[: len(answers) // 2], answers[len(answers) // 2 :]
-    right = {limit: decided(half, limit) for limit in LIMITS}
-    limit = median(limit for limit in LIMITS if right[limit] == max(right.values()))
-    return limit, decided(others, limit) / len(others)
+    decisions = {limit: right_decisions(half, limit) for limit in LIMITS}
+    limit = median(limit for limit in LIMITS if decisions[limit] == max(decisions.values()))
+    return limit, right_decisions(others, limit) / len(others)
 
 
-def decided(answers, limit):
+def right_decisions(answers, limit):
     """How many answers are decided rightly."""
     return sum((share >= limit) == (kind > 0) for share, kind in answers)
 

@@ -4,6 +4,8 @@ import os
 import subprocess
 from statistics import median
 
+# What COPY reads as each character. No text of PostgreSQL has the character 0.
+ESCAPED = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": " "})
 SETTINGS = {"client_min_messages": "warning", "jit": "off", "max_parallel_workers_per_gather": "0"}
 
 

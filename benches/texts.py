@@ -1,14 +1,17 @@
-"""Texts as they are: one to nine passages of up to 300 bytes, whole lines, from documents of one kind."""
+"""Random texts: 1 to 9 passages of one kind of document. A passage is lines of a document, about 300 characters; a
+longer line is cut."""
 
 import json
 import random
 
-PASSAGE = 300
+from statements import ESCAPED
+
+PASSAGE_LENGTH = 300
 PASSAGES = 1, 9
 
 
 class Texts:
-    """As many as wanted, the same in each run."""
+    """Random texts, escaped for COPY. The sequence is the same in each run."""
 
     def __init__(self, files):
         self.rng = random.Random(4)
@@ -21,14 +24,14 @@ class Texts:
 
 
 def passages(file):
-    """As COPY reads them."""
+    """The passages of a file, escaped for COPY."""
     with open(file) as lines:
         for line in lines:
             passage = ""
             for part in json.loads(line)["text"].splitlines():
-                if passage and len(passage) + len(part) > PASSAGE:
+                if passage and len(passage) + len(part) > PASSAGE_LENGTH:
                     yield passage
                     passage = ""
-                passage += part[:PASSAGE].replace("\\", "\\\\").replace("\t", "\\t").replace("\r", "\\r") + "\\n"
-            if len(passage) > PASSAGE // 2:
+                passage += part[:PASSAGE_LENGTH].translate(ESCAPED) + "\\n"
+            if len(passage) > PASSAGE_LENGTH // 2:
                 yield passage

@@ -2,8 +2,8 @@
 
     python benches/batch RUNS ROWS FINGERPRINTS
 
-In tables of ROWS rows and of a tenth of them, all within distance 3: uniform fingerprints, and those of texts (the
-file FINGERPRINTS, from fingerprints.rs), of which one in ten is a copy of another with 1 to 3 bits flipped. Then memory.
+In tables of ROWS rows and of a tenth of them, all within distance 3: uniform fingerprints, and those of texts (the file
+FINGERPRINTS, from fingerprints.rs), of which one in ten is a copy of another with 1 to 3 bits flipped. Then memory.
 
 Needs PYTHONPATH=benches, and psql's environment (PGHOST and so on) pointing to a server with pg_simhash. Everything is
 warm; all ways take turns, in every other run in the opposite order; medians of RUNS runs, and of the runs' ratios.
@@ -30,10 +30,10 @@ def main():
     judged = []
     for distribution in ("uniform", "text"):
         load(distribution, rows, file)
-        for size in sizes:
-            psql(f"CREATE UNLOGGED TABLE batch_{distribution}_{size} AS SELECT * FROM {distribution} WHERE id <= {size}")
-            psql(f"VACUUM ANALYZE batch_{distribution}_{size}")
         tables = {size: f"batch_{distribution}_{size}" for size in sizes}
+        for size, table in tables.items():
+            psql(f"CREATE UNLOGGED TABLE {table} AS SELECT * FROM {distribution} WHERE id <= {size}")
+            psql(f"VACUUM ANALYZE {table}")
         judged += judge(distribution, tables, measure(tables.values(), runs), rows)
     judged += identical(sizes[0], runs)
     memory(f"batch_uniform_{rows}", rows)
@@ -109,10 +109,10 @@ def identical(rows, runs):
     for _ in range(runs):
         distinct.append(seconds(WAYS["clusters"].format(table=f"batch_uniform_{rows}"), **MEMORY))
         same.append(seconds(WAYS["clusters"].format(table="identical"), **MEMORY))
-    found = ratio(same, distinct)
+    times_as_long = ratio(same, distinct)
     print(f"\nclusters of {rows:,} rows: all distinct {median(distinct):.3f} s, all identical {median(same):.3f} s")
-    line = f"clusters of {rows:,} identical fingerprints: {found:.2f} times as long as of distinct ones, bar 1"
-    return [(line, found <= 1)]
+    line = f"clusters of {rows:,} identical fingerprints: {times_as_long:.2f} times as long as of distinct ones, bar 1"
+    return [(line, times_as_long <= 1)]
 
 
 def memory(table, rows):
@@ -129,7 +129,8 @@ def memory(table, rows):
         for way in ("arrays", "pairs", "window", "clusters"):
             # A window keeps what exceeds work_mem on disk. The pairs of equal fingerprints are too many to be listed.
             settings = MEMORY if way in ("arrays", "pairs") else {"work_mem": "4MB"}
-            statement = WAYS[way].replace("simhash_pairs(ids, fps)", "LATERAL (SELECT simhash_pairs(ids, fps) LIMIT 1) AS y")
+            one_pair = "LATERAL (SELECT simhash_pairs(ids, fps) LIMIT 1) AS y"
+            statement = WAYS[way].replace("simhash_pairs(ids, fps)", one_pair)
             (*_, (kilobytes,)) = psql(statement.format(table=source), high, **settings)
             peaks[way] = int(kilobytes) * 1024 / rows
         for way, caller in (("pairs", "arrays"), ("clusters", "window")):

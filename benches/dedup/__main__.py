@@ -7,10 +7,10 @@ pair whose resemblance J (of the sets of 5-character shingles) is at least 0.5.
 
 - A guard with the action `mark` gets the documents one by one, in the order of the file. It compares a row with the
   earlier rows without a mark, and so do these figures: precision is the share of the marked rows that have such a row
-  with J >= 0.8, recall the share of the rows with such a row with J >= 0.9 that are marked. The last column is the share
-  of the marks that name a marked row.
-- simhash_duplicate_of does what a guard with `skip` would do. Precision and recall are the same by the earlier rows that
-  are kept. Left is the number of near pairs among the rows that it keeps.
+  with J >= 0.8, recall the share of the rows with such a row with J >= 0.9 that are marked. The last column is the
+  share of the marks that name a marked row.
+- simhash_duplicate_of does what a guard with `skip` would do. Precision and recall are the same by the earlier rows
+  that are kept. Left is the number of near pairs among the rows that it keeps.
 - In a cluster, precision is the share of the pairs of rows that are near and share a cluster whose J is at least 0.8.
   Recall is the share of the pairs with J >= 0.9 that share a cluster.
 
@@ -22,7 +22,7 @@ import json
 import pathlib
 import sys
 
-from statements import copy_in, psql, value
+from statements import ESCAPED, copy_in, psql, value
 
 # Precision and recall that each set must reach, by its first word.
 GUARD_BARS = {
@@ -37,26 +37,44 @@ ALONE = (3, 8)
 
 def main():
     missed = []
-    for documents in sorted(found for folder in sys.argv[1:] for found in pathlib.Path(folder).glob("*.jsonl.gz")):
+    for documents in sorted(path for folder in sys.argv[1:] for path in pathlib.Path(folder).glob("*.jsonl.gz")):
         name = documents.name.removesuffix(".jsonl.gz")
         load(documents, documents.with_name(f"{name}.pairs.tsv.gz"))
         print(f"\n{name}: {value('SELECT count(*) FROM docs')} documents")
-        print(f"{'guard':<28}{'precision':>10}{'recall':>8}{'marked':>8}  names a marked row")
-        for what, criterion in CRITERIA.items():
-            missed += report(name, what, guarded(criterion, "body"), GUARD_BARS)
-        for distance in ALONE:
-            criterion = f'{{"max_distance": {distance}, "resemblance": null}}'
-            report(name, f"{distance} alone", guarded(criterion, "simhash"), {})
-        print(f"{'duplicate_of':<28}{'precision':>10}{'recall':>8}{'found':>8}  left")
-        for what, criterion in CRITERIA.items():
-            report(name, what, duplicates(criterion), {})
-        print(f"{'cluster':<28}{'precision':>10}{'recall':>8}{'pairs':>8}")
-        for what, criterion in CRITERIA.items():
-            missed += report(name, what, clustered(f"body, '{criterion}'", near(criterion)), CLUSTER_BARS)
-        for distance in ALONE:
-            clusters = clustered(f"simhash(body), {distance}", f"hamming(simhash(a.body), simhash(b.body)) <= {distance}")
-            report(name, f"{distance} alone", clusters, {})
+        missed += report_guards(name)
+        report_duplicates(name)
+        missed += report_clusters(name)
     print("\n" + ("MISSED: " + "; ".join(missed) if missed else "All bars are reached."))
+
+
+def report_guards(name):
+    """Returns the bars that are missed."""
+    print(f"{'guard':<28}{'precision':>10}{'recall':>8}{'marked':>8}  names a marked row")
+    missed = []
+    for what, criterion in CRITERIA.items():
+        missed += report(name, what, guarded(criterion, "body"), GUARD_BARS)
+    for distance in ALONE:
+        criterion = f'{{"max_distance": {distance}, "resemblance": null}}'
+        report(name, f"{distance} alone", guarded(criterion, "simhash"), {})
+    return missed
+
+
+def report_duplicates(name):
+    print(f"{'duplicate_of':<28}{'precision':>10}{'recall':>8}{'found':>8}  left")
+    for what, criterion in CRITERIA.items():
+        report(name, what, duplicates(criterion), {})
+
+
+def report_clusters(name):
+    """Returns the bars that are missed."""
+    print(f"{'cluster':<28}{'precision':>10}{'recall':>8}{'pairs':>8}")
+    missed = []
+    for what, criterion in CRITERIA.items():
+        missed += report(name, what, clustered(f"body, '{criterion}'", near(criterion)), CLUSTER_BARS)
+    for distance in ALONE:
+        are_near = f"hamming(simhash(a.body), simhash(b.body)) <= {distance}"
+        report(name, f"{distance} alone", clustered(f"simhash(body), {distance}", are_near), {})
+    return missed
 
 
 def load(documents, pairs):
@@ -68,8 +86,7 @@ def load(documents, pairs):
     psql("DROP TABLE IF EXISTS docs, true_pairs, confirmed",
          "CREATE TABLE docs (id integer PRIMARY KEY, body text, same_as integer)",
          "CREATE TABLE true_pairs (a integer, b integer, j double precision)")
-    escapes = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-    copy_in("docs (id, body)", ((numbers[text["id"]], text["text"].translate(escapes)) for text in texts))
+    copy_in("docs (id, body)", ((numbers[text["id"]], text["text"].translate(ESCAPED)) for text in texts))
     copy_in("true_pairs", ((*sorted((numbers[a], numbers[b])), j) for a, b, j in true))
     psql("VACUUM ANALYZE docs", "ANALYZE true_pairs")
 
@@ -99,7 +116,8 @@ def guarded(criterion, source):
 
 def duplicates(criterion):
     psql("DROP TABLE IF EXISTS found", f"""CREATE TABLE found AS
-        SELECT id, body, simhash_duplicate_of(id, body, '{criterion}') OVER (ORDER BY id) AS same_as FROM docs""", "SELECT simhash_index('found', 'body', bands => 12)")
+        SELECT id, body, simhash_duplicate_of(id, body, '{criterion}') OVER (ORDER BY id) AS same_as FROM docs""",
+         "SELECT simhash_index('found', 'body', bands => 12)")
     left = value(f"""SELECT count(*) FROM found AS a JOIN found AS b
         ON a.same_as IS NULL AND b.same_as IS NULL AND a.id < b.id AND {near(criterion)}""")
     kept = "JOIN found ON found.id = a AND same_as IS NULL"
@@ -134,7 +152,8 @@ def report(name, what, figures, bars):
     bar = bars.get(what, {}).get(name.split("-")[0])
     verdict = ""
     if bar:
-        verdict = f"  bar {bar[0]:.3f} / {bar[1]:.2f}: " + ("reached" if precision >= bar[0] and recall >= bar[1] else "MISSED")
+        reached = precision >= bar[0] and recall >= bar[1]
+        verdict = f"  bar {bar[0]:.3f} / {bar[1]:.2f}: {'reached' if reached else 'MISSED'}"
     line = f"  {what:<26}{precision:>10.3f}{recall:>8.3f}{count:>8}  {' '.join(map(str, rest))}{verdict}"
     print(line.rstrip(), flush=True)
     return [f"{name} {what}"] if verdict.endswith("MISSED") else []

@@ -3,8 +3,8 @@
     python benches/guard RUNS TRANSACTIONS ROWS[,ROWS...] CURVE.svg FILE.jsonl ...
 
 For each number of rows: how long the indexes take to build, the entries that a search reads, which are the same on
-every machine (a guard reads the same for a new row), how long a search for a copy takes beside a primary-key lookup, and
-the rows a second that pgbench inserts (-M prepared, a transaction for each row), with the guard and without, by one
+every machine (a guard reads the same for a new row), how long a search for a copy takes beside a primary-key lookup,
+and the rows a second that pgbench inserts (-M prepared, a transaction for each row), with the guard and without, by one
 client and by four. It is one table, whose guard is put on and taken away, so that rows and indexes are the same. Both
 take turns, in every other run in the opposite order: medians, and medians of the runs' ratios. The curve is that of one
 client.
@@ -25,7 +25,7 @@ import texts
 from statements import copy_in, environment, in_turns, psql, ratio, seconds, value
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "search"))
-from server import Way, measure, warm
+from timing import Statement, measure, warm
 
 NONE, GUARD = "no guard", "the guard"
 CLIENTS = (1, 4)
@@ -51,25 +51,26 @@ def main():
     settings = ", ".join(f"{name} {value(f'SHOW {name}')}" for name in shown)
     print(f"{settings}; medians of {runs} runs of {transactions:,} transactions of each client")
     table = Table(transactions, texts.Texts(sys.argv[5:]))
-    ways = [(guard, clients) for clients in CLIENTS for guard in (NONE, GUARD)]
-    shares = {}
-    for rows in sizes:
-        table.grow(rows, runs)
-        table.search(runs)
-        rates = {way: [] for way in ways}
-        for way in in_turns(ways, runs):
-            rates[way].append(table.insert(*way))
-        for guard, clients in ways:
-            found, share = rates[guard, clients], ratio(rates[guard, clients], rates[NONE, clients])
-            line = f"{clients} client{'s' * (clients > 1)}, {guard}: {median(found):,.0f} rows a second"
-            if guard != NONE:
-                line += f", {share:.2f} of the rate without a guard"
-            if (guard, clients) == (GUARD, 1):
-                shares[rows] = share
-                if rows in BARS:
-                    line += f"; bar {BARS[rows]}: {'reached' if share >= BARS[rows] else 'MISSED'}"
-            print(line, flush=True)
+    shares = {rows: report(table, rows, runs) for rows in sizes}
     curve.draw({GUARD: shares}, "share of the rate of inserts without a guard", "{:.2f}", svg, scale="linear")
+
+
+def report(table, rows, runs):
+    """Prints what a guard costs at this number of rows; returns one client's share of the rate without a guard."""
+    table.grow(rows, runs)
+    table.search(runs)
+    rates = {(guard, clients): [] for clients in CLIENTS for guard in (NONE, GUARD)}
+    for guard, clients in in_turns(list(rates), runs):
+        rates[guard, clients].append(table.insert(guard, clients))
+    for (guard, clients), measured in rates.items():
+        line = f"{clients} client{'s' * (clients > 1)}, {guard}: {median(measured):,.0f} rows a second"
+        if guard != NONE:
+            share = ratio(measured, rates[NONE, clients])
+            line += f", {share:.2f} of the rate without a guard"
+            if clients == 1 and rows in BARS:
+                line += f"; bar {BARS[rows]}: {'reached' if share >= BARS[rows] else 'MISSED'}"
+        print(line, flush=True)
+    return ratio(rates[GUARD, 1], rates[NONE, 1])
 
 
 def insert_rate(clients, transactions, first, last_id):
@@ -83,10 +84,10 @@ def insert_rate(clients, transactions, first, last_id):
              "-f", file.name],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment({}),
         ).stdout
-    found = re.search(r"^ +([0-9.]+) +\d+ +INSERT", output, re.MULTILINE)
-    if not found or "aborted" in output:
+    latency = re.search(r"^ +([0-9.]+) +\d+ +INSERT", output, re.MULTILINE)
+    if not latency or "aborted" in output:
         raise RuntimeError(f"pgbench:\n{output}")
-    return clients * 1e3 / float(found[1])
+    return clients * 1e3 / float(latency[1])
 
 
 class Table:
@@ -96,13 +97,15 @@ class Table:
         psql("DROP TABLE IF EXISTS docs", "CREATE TABLE docs (id bigint PRIMARY KEY, body text NOT NULL)")
 
     def grow(self, rows, runs):
-        """Adds rows up to this number, builds the indexes, and makes the texts that so many runs insert."""
+        """Adds rows up to this number, builds the indexes, and makes the texts that these runs insert."""
         psql(*(f"DROP INDEX IF EXISTS docs_simhash_band{band}_idx" for band in range(6)))
         copy_in("docs (id, body)", ((id, self.made.text()) for id in range(self.rows, rows)))
         self.rows = rows
         psql("VACUUM docs")
-        built = seconds("SELECT simhash_index('docs', 'body')", maintenance_work_mem="1GB", max_parallel_maintenance_workers="2")
-        stored = value("SELECT sum(pg_relation_size(indexrelid)) FROM pg_index WHERE indrelid = 'docs'::regclass AND NOT indisprimary")
+        built = seconds("SELECT simhash_index('docs', 'body')", maintenance_work_mem="1GB",
+                        max_parallel_maintenance_workers="2")
+        stored = value("SELECT sum(pg_relation_size(indexrelid)) FROM pg_index"
+                       " WHERE indrelid = 'docs'::regclass AND NOT indisprimary")
         wanted = 2 * runs * sum(CLIENTS) * self.transactions + SEARCHES
         psql("DROP TABLE IF EXISTS made, fresh", "CREATE UNLOGGED TABLE made (n integer, body text)")
         copy_in("made", ((n, self.made.text()) for n in range(round(1.3 * wanted))))
@@ -110,24 +113,27 @@ class Table:
         psql("VACUUM ANALYZE docs",
              "DELETE FROM made WHERE EXISTS (SELECT FROM docs WHERE simhash_near(docs.body, made.body))",
              "CREATE UNLOGGED TABLE fresh AS SELECT row_number() OVER ()::integer - 1 AS n, body FROM"
-             " (SELECT n, body, simhash_cluster(n, body) OVER (ORDER BY n) AS cluster FROM made) AS found WHERE cluster = n",
+             " (SELECT n, body, simhash_cluster(n, body) OVER (ORDER BY n) AS cluster FROM made) AS found"
+             " WHERE cluster = n",
              "ALTER TABLE fresh ADD PRIMARY KEY (n)", "VACUUM ANALYZE fresh", "CHECKPOINT")
         if int(value("SELECT count(*) FROM fresh")) < wanted:
             raise RuntimeError("too many of the texts are near-duplicates")
         self.next = SEARCHES
         average = value("SELECT round(avg(octet_length(body))) FROM fresh")
-        print(f"\n{rows:,} rows; texts of {average} bytes on average; six indexes built in {built:.1f} s, {float(stored) / rows:.0f} bytes a row")
+        print(f"\n{rows:,} rows; texts of {average} bytes on average; six indexes built in {built:.1f} s,"
+              f" {float(stored) / rows:.0f} bytes a row")
 
     def search(self, runs):
         """The entries of a search, on average of texts that are not inserted; the time of a search for a copy."""
-        query = (f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT FROM (SELECT body FROM fresh WHERE n < {SEARCHES}) AS own"
-                 f" LEFT JOIN docs ON simhash_near(docs.body, own.body)")
+        query = ("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF)"
+                 f" SELECT FROM (SELECT body FROM fresh WHERE n < {SEARCHES}) AS own"
+                 " LEFT JOIN docs ON simhash_near(docs.body, own.body)")
         plan = "\n".join(line for (line,) in psql(query, enable_seqscan="off"))
         entries = int(re.search(r"Index Entries: (\d+)", plan)[1]) / SEARCHES
         choose = f"\\set id random(0, {self.rows - 1})"
-        lookup = Way("SELECT body FROM docs WHERE id = :id", choose)
-        copies = Way("SELECT id FROM docs WHERE simhash_near(body, :body)", choose,
-                     "SELECT body FROM docs WHERE id = :id \\gset")
+        lookup = Statement("SELECT body FROM docs WHERE id = :id", choose)
+        copies = Statement("SELECT id FROM docs WHERE simhash_near(body, :body)", choose,
+                           "SELECT body FROM docs WHERE id = :id \\gset")
         warm("docs")
         times = measure({"lookup": lookup, "copies": copies}, runs, ["docs"])
         print(f"a search reads {entries:,.0f} entries of other texts; copies of a text {times.ms('copies'):.3f} ms,"

@@ -29,57 +29,80 @@ def main():
     rng, sources, pages = random.Random(65), {}, {}
     for folder in folders:
         site = documents(folder)
-        chosen = {name: rng.sample(TEMPLATES, 2) for name in site}
-        for template in TEMPLATES:
-            generator, _, theme = template.partition(" ")
-            out = work / folder.name / template.replace(" ", "-")
-            wanted = {name for name, templates in chosen.items() if template in templates}
-            try:
-                if wanted and not out.exists():
-                    out.mkdir(parents=True)
-                    GENERATORS[generator](site, wanted, out, theme)
-            except (subprocess.CalledProcessError, FileNotFoundError) as error:
-                print(f"{folder.name}: {template} ended with {error}", flush=True)
-            for page in out.glob("**/*.html"):
-                name = page.parent.name if page.name == "index.html" else page.stem
-                if name in wanted and "license" not in name:
-                    pages[(folder.name, name), template] = page.read_text(errors="replace")
         sources |= {(folder.name, name): body for name, (_, body) in site.items()}
+        for template, out, wanted in render(folder.name, site, work, rng):
+            pages |= {((folder.name, name), template): page for name, page in read_pages(out, wanted)}
     rendered = Counter(document for document, _ in pages)
     pages = {key: page for key, page in sorted(pages.items()) if rendered[key[0]] == 2}
-    ours = set(zip(list(pages)[::2], list(pages)[1::2]))
-    same = near({document: sources[document] for document, _ in pages})
-    marked = {template for (_, template), page in pages.items() if MARKS.search(page)}
-    print(f"{len(ours)} documents, {len(pages)} pages")
+    expected = set(zip(list(pages)[::2], list(pages)[1::2]))
+    marking = {template for (_, template), page in pages.items() if MARKS.search(page)}
+    print(f"{len(expected)} documents, {len(pages)} pages")
+    found = report_by_markup(pages, sources, expected, marking)
+    report_by_template(found["main"], expected, marking)
+
+
+def render(folder, site, work, rng):
+    """Renders each document by two templates. Yields each template, its folder, and the names of its documents."""
+    chosen = {name: rng.sample(TEMPLATES, 2) for name in site}
+    for template in TEMPLATES:
+        generator, _, theme = template.partition(" ")
+        out = work / folder / template.replace(" ", "-")
+        wanted = {name for name, templates in chosen.items() if template in templates}
+        try:
+            if wanted and not out.exists():
+                out.mkdir(parents=True)
+                GENERATORS[generator](site, wanted, out, theme)
+        except (subprocess.CalledProcessError, FileNotFoundError) as error:
+            print(f"{folder}: {template} ended with {error}", flush=True)
+        yield template, out, wanted
+
+
+def read_pages(out, wanted):
+    """The names and the HTML of the documents."""
+    for path in out.glob("**/*.html"):
+        name = path.parent.name if path.name == "index.html" else path.stem
+        if name in wanted and "license" not in name:
+            yield name, path.read_text(errors="replace")
+
+
+def report_by_markup(pages, sources, expected, marking):
+    """Prints a line, and returns the near pairs, for each option `markup`."""
+    near_sources = near({document: sources[document] for document, _ in pages})
+    pairs_by_marks = [{pair for pair in expected if sum(template in marking for _, template in pair) == count}
+                      for count in (2, 1, 0)]
     print(f"\n{'markup':<8}{'right':>8}{'wrong':>8}{'recall':>8}{'precision':>11}",
           "  pairs of which both, one, neither mark it")
+    all_found = {}
     for markup, options in MARKUP.items():
-        found = near(pages, **options)
-        wrong = sum(a[0] != b[0] and tuple(sorted((a[0], b[0]))) not in same for a, b in found)
-        right = len(ours & found)
-        of = [{pair for pair in ours if sum(page[1] in marked for page in pair) == count} for count in (2, 1, 0)]
-        print(f"{markup:<8}{right:>8}{wrong:>8}{right / len(ours):>8.3f}{right / max(right + wrong, 1):>11.3f}  ",
-              *(f"{len(pairs & found):>5} of {len(pairs)}" for pairs in of))
+        all_found[markup] = found = near(pages, **options)
+        wrong = sum(a != b and tuple(sorted((a, b))) not in near_sources for (a, _), (b, _) in found)
+        right = len(expected & found)
+        print(f"{markup:<8}{right:>8}{wrong:>8}{right / len(expected):>8.3f}{right / max(right + wrong, 1):>11.3f}  ",
+              *(f"{len(pairs & found):>5} of {len(pairs)}" for pairs in pairs_by_marks))
+    return all_found
+
+
+def report_by_template(found, expected, marking):
     print("\nby main")
     for template in TEMPLATES:
-        pairs = {pair for pair in ours if template in (pair[0][1], pair[1][1])}
+        pairs = {pair for pair in expected if template in (pair[0][1], pair[1][1])}
         if pairs:
-            mark = "" if template in marked else "  does not mark its main part"
+            mark = "" if template in marking else "  does not mark its main part"
             print(f"{template:<20}{len(pairs):>5} pages {len(pairs & found) / len(pairs):.3f}{mark}")
 
 
 def documents(folder):
     """The title and the Markdown of each document, by a name of its own."""
-    found = {}
+    site = {}
     for path in sorted(path for path in folder.glob("**/*.md*") if path.suffix in (".md", ".mdx")):
         text = re.sub(r"\A---\n.*?\n---\n", "", path.read_text(), flags=re.S).strip()
         heading = re.match(r"# (.+)\n", text)
         title = re.sub(r"[^\w ]+", " ", heading[1] if heading else path.stem).strip()
         text = text[heading.end():].strip() if heading else text
         if len(text.split()) >= WORDS:
-            name = re.sub(r"[^a-z0-9]+", "-", f"d{len(found)}-{title.lower()}")[:60].strip("-")
-            found[name] = title, text
-    return found
+            name = re.sub(r"[^a-z0-9]+", "-", f"d{len(site)}-{title.lower()}")[:60].strip("-")
+            site[name] = title, text
+    return site
 
 
 main()

@@ -51,7 +51,7 @@ def jekyll(site, wanted, out, theme):
 
 def hexo(site, wanted, out, theme):
     write(site, out / "source/_posts", matter="disableNunjucks: true\ndate: 2026-01-01\n")
-    plugins = ", ".join(f'"hexo-renderer-{of}": "*"' for of in ("ejs", "stylus", "marked"))
+    plugins = ", ".join(f'"hexo-renderer-{name}": "*"' for name in ("ejs", "stylus", "marked"))
     (out / "package.json").write_text(f'{{"hexo": {{"version": ""}}, "dependencies": {{{plugins}}}}}')
     (out / "_config.yml").write_text(f"title: Documentation\ntheme: {theme}\npermalink: :title/\n")
     (out / "node_modules").symlink_to(NODE)

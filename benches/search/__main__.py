@@ -11,6 +11,7 @@ ratios to a primary-key lookup in the same table. Whatever is found is compared 
 """
 
 import sys
+from dataclasses import dataclass
 
 import exact
 import inserts
@@ -18,16 +19,29 @@ import searches
 import tables
 from layouts import create_indexes, drop_indexes, indexes
 from searches import FAR, LOOKUP, NEAR, NEAREST, SORT
-from server import warm
 from statements import psql, seconds, value
+from timing import Times, warm
 
 # The distances that a layout suits.
-DISTANCES = {4: range(9), 3: range(9), 2: range(6)}
+DISTANCES_OF_LAYOUT = {4: range(9), 3: range(9), 2: range(6)}
 FULL = 10_000_000
-# The most primary-key lookups that a search may take among ten million rows, by the distribution.
-SEARCH_BARS = {("best", 5): (15, 17), ("best", 8): (105, 110), ("default", 3): (4, 5)}
-NEAREST_BARS = 4, 5
-DISTRIBUTIONS = "uniform", "text"
+# The most primary-key lookups that a search may take among ten million rows, by the layout and the distance.
+SEARCH_BARS = {
+    "uniform": {("best", 5): 15, ("best", 8): 105, ("default", 3): 4},
+    "text": {("best", 5): 17, ("best", 8): 110, ("default", 3): 5},
+}
+NEAREST_BARS = {"uniform": 4, "text": 5}
+
+
+@dataclass
+class Measured:
+    """The times in the tables of a distribution: of searches by the layout and the distance, of orders by distance, and
+    of scans with sorts. `differing` counts the rows and distances that differ from those of scans."""
+
+    searches: dict[tuple[int, int], Times]
+    nearest: Times
+    sorts: Times
+    differing: int
 
 
 def main():
@@ -37,76 +51,77 @@ def main():
         f"PostgreSQL: shared_buffers {buffers}, work_mem {work_mem}, no JIT, no parallel workers; pgbench -M prepared,"
         f" one client, on the server's CPU; medians of {runs} runs. Generic plans. Covering indexes."
     )
-    judge = Judge(rows)
-    for distribution in DISTRIBUTIONS:
-        measure_distribution(distribution, runs, rows, file, judge)
+    results = {
+        distribution: measure_distribution(distribution, runs, rows, file) for distribution in ("uniform", "text")
+    }
     inserts.report(runs, rows)
-    judge.print()
+    judge(results, rows)
 
 
-def measure_distribution(distribution, runs, rows, file, judge):
+def measure_distribution(distribution, runs, rows, file):
     sizes = tables.prepare(distribution, (rows // 10, rows), file)
     for table, size in sizes.items():
         tables.copies(table, size)
-        exact.scan(table)
-    for blocks, distances in DISTANCES.items():
+        exact.store_truth(table)
+    all_times, all_differing = {}, 0
+    for blocks, distances in DISTANCES_OF_LAYOUT.items():
         print(f"\n{distribution} fingerprints, {blocks} blocks")
         for table, size in sizes.items():
-            built = seconds(*create_indexes(table, blocks))
-            psql(f"VACUUM {table}")
-            warm(*indexes(table, blocks))
-            stored = tables.index_bytes(indexes(table, blocks)) / size
-            print(
-                f"{size:,} rows: indexes built in {built:.2f} s, {stored:.1f} bytes a row;"
-                f" commonest value of a block: {tables.commonest(table, blocks):.4%} of the rows"
-            )
-        times, wrong = searches.report(sizes, blocks, distances, runs)
-        judge.wrong += wrong
-        judge.times |= {(distribution, blocks, k): measured for k, measured in times.items()}
+            build_indexes(table, blocks, size)
+        times, differing = searches.report(sizes, blocks, distances, runs)
+        all_times |= {(blocks, k): measured for k, measured in times.items()}
+        all_differing += differing
         if blocks == 4:
-            *judge.nearest[distribution], wrong = searches.report_nearest(sizes, runs)
-            judge.wrong += wrong
+            nearest, sorts, differing = searches.report_nearest(sizes, runs)
+            all_differing += differing
         for table in sizes:
             psql(drop_indexes(table, blocks))
+    return Measured(all_times, nearest, sorts, all_differing)
 
 
-class Judge:
+def build_indexes(table, blocks, rows):
+    built = seconds(*create_indexes(table, blocks))
+    psql(f"VACUUM {table}")
+    warm(*indexes(table, blocks))
+    stored = tables.index_bytes(indexes(table, blocks)) / rows
+    print(
+        f"{rows:,} rows: indexes built in {built:.2f} s, {stored:.1f} bytes a row;"
+        f" commonest value of a block: {tables.commonest(table, blocks):.4%} of the rows"
+    )
+
+
+def judge(results, rows):
     """Holds the measurements against what was promised."""
-
-    def __init__(self, rows):
-        self.rows = rows
-        self.wrong = 0
-        self.times = {}
-        self.nearest = {}
-
-    def print(self):
-        print()
-        if self.rows != FULL:
-            print(f"The bars are for {FULL:,} rows; here for {self.rows:,}:")
-        for place, distribution in enumerate(DISTRIBUTIONS):
-            self.distribution(place, distribution)
-        print(f"wrong rows in all searches: {self.wrong}, bar 0 (recall exactly 1): {verdict(self.wrong == 0)}")
-        if self.wrong:
-            sys.exit("searches differ from scans")
-
-    def distribution(self, place, distribution):
-        table, small = f"{distribution}_{self.rows}", f"{distribution}_{self.rows // 10}"
-        for (layout, k), bars in SEARCH_BARS.items():
-            layouts = [4] if layout == "default" else [blocks for blocks in DISTANCES if k in DISTANCES[blocks]]
-            ratio, blocks = min(
-                (self.times[distribution, blocks, k].ratio((NEAR, table), (LOOKUP, table)), blocks) for blocks in layouts
-            )
-            say(f"{distribution}, {layout} layout ({blocks} blocks), k = {k}: {ratio:.1f} primary-key lookups", ratio, bars[place])
-        times, sorts = self.nearest[distribution]
-        ratio = times.ratio((NEAREST, table), (LOOKUP, table))
-        say(f"{distribution}, {NEAREST}: {ratio:.1f} primary-key lookups", ratio, NEAREST_BARS[place])
-        faster = sorts.ms((SORT, table)) / times.ms((FAR, table))
-        print(f"{distribution}, {FAR}: {faster:.0f} times as fast as scan and sort, bar 50: {verdict(faster >= 50)}")
-        growth = self.times[distribution, 4, 3].ratio((NEAR, table), (NEAR, small))
-        say(f"{distribution}, 4 blocks, k = 3: {growth:.2f} times as long in ten times the rows", growth, 1.5)
+    print()
+    if rows != FULL:
+        print(f"The bars are for {FULL:,} rows; here for {rows:,}:")
+    for distribution, measured in results.items():
+        print_distribution(distribution, measured, rows)
+    differing = sum(measured.differing for measured in results.values())
+    print(f"wrong rows in all searches: {differing}, bar 0 (recall exactly 1): {verdict(differing == 0)}")
+    if differing:
+        sys.exit("searches differ from scans")
 
 
-def say(what, figure, bar):
+def print_distribution(distribution, measured, rows):
+    table, small = f"{distribution}_{rows}", f"{distribution}_{rows // 10}"
+    for (layout, k), bar in SEARCH_BARS[distribution].items():
+        layouts = [blocks for blocks, distances in DISTANCES_OF_LAYOUT.items() if k in distances]
+        ratio, blocks = min(
+            (measured.searches[blocks, k].ratio((NEAR, table), (LOOKUP, table)), blocks)
+            for blocks in ([4] if layout == "default" else layouts)
+        )
+        what = f"{distribution}, {layout} layout ({blocks} blocks), k = {k}"
+        print_bar(f"{what}: {ratio:.1f} primary-key lookups", ratio, bar)
+    ratio = measured.nearest.ratio((NEAREST, table), (LOOKUP, table))
+    print_bar(f"{distribution}, {NEAREST}: {ratio:.1f} primary-key lookups", ratio, NEAREST_BARS[distribution])
+    faster = measured.sorts.ms((SORT, table)) / measured.nearest.ms((FAR, table))
+    print(f"{distribution}, {FAR}: {faster:.0f} times as fast as scan and sort, bar 50: {verdict(faster >= 50)}")
+    growth = measured.searches[4, 3].ratio((NEAR, table), (NEAR, small))
+    print_bar(f"{distribution}, 4 blocks, k = 3: {growth:.2f} times as long in ten times the rows", growth, 1.5)
+
+
+def print_bar(what, figure, bar):
     print(f"{what}, bar {bar}: {verdict(figure <= bar)}")
 
 

@@ -5,10 +5,9 @@ from tables import DISTANCES
 
 # Queries of each distance that are checked.
 QUERIES = 6
-NESTED = {"enable_hashjoin": "off", "enable_mergejoin": "off"}
 
 
-def scan(table):
+def store_truth(table):
     """Stores the distances of all rows within the greatest distance of the queries."""
     psql(
         f"DROP TABLE IF EXISTS truth_{table}",
@@ -16,27 +15,25 @@ def scan(table):
         SELECT q.k, q.id AS query, t.id, hamming(t.simhash, q.simhash) AS distance
         FROM {table} AS t JOIN queries_{table} AS q ON hamming(t.simhash, q.simhash) <= {max(DISTANCES)}
         WHERE q.id <= {QUERIES}""",
-        max_parallel_workers_per_gather=4, client_min_messages="warning", **NESTED,
+        max_parallel_workers_per_gather=4,
     )
 
 
 def check(table, k, condition):
-    """How many rows a search of the table by this condition on `t` and `q.simhash` finds, and how many wrongly or not."""
-    found, wrong = psql(
+    """How many rows a search by this condition on `t` and `q.simhash` finds, and how many differ from the scan."""
+    ((found, differing),) = psql(
         f"""WITH found AS MATERIALIZED (
             SELECT q.k, q.id AS query, t.id FROM queries_{table} AS q JOIN {table} AS t ON {condition}
             WHERE q.id <= {QUERIES}
         ), truth AS MATERIALIZED (SELECT k, query, id FROM truth_{table} WHERE distance <= {k})
         SELECT (SELECT count(*) FROM found), (SELECT count(*) FROM (
             (TABLE found EXCEPT ALL TABLE truth) UNION ALL (TABLE truth EXCEPT ALL TABLE found)) AS difference)""",
-        **NESTED,
-    )[0]
-    return int(found), int(wrong)
+    )
+    return int(found), int(differing)
 
 
 def check_nearest(table, limit):
-    """How many distances differ from those of a scan and a sort, for some queries that have near rows and some that have
-    none."""
+    """How many distances differ from those of a scan and a sort, of some queries with and some without near rows."""
     statement = (
         f"SELECT q.k, q.id, d FROM queries_{table} AS q, LATERAL (SELECT simhash <~> q.simhash AS d FROM {table}"
         f" ORDER BY d LIMIT {limit}) AS t WHERE q.id <= 3 AND q.k < 2 ORDER BY 1, 2, 3"

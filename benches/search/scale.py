@@ -11,9 +11,9 @@ import sys
 
 import curve
 from layouts import near, probes
-from searches import LOOKUP, NEAR, lookup, nearest
-from server import Way, measure, warm
+from searches import ANSWER, LOOKUP, NEAR, lookup, nearest
 from statements import psql, seconds, value
+from timing import Statement, measure, warm
 
 LAYOUTS = 4, 3
 DISTANCES = 3, 5, 8
@@ -23,26 +23,22 @@ NEAREST = "nearest 10, of which one is near"
 
 def main():
     runs, rows, svg = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-    print(f"PostgreSQL: shared_buffers {value('SHOW shared_buffers')}; medians of {runs} runs; covering indexes on expressions")
+    print(f"PostgreSQL: shared_buffers {value('SHOW shared_buffers')}; medians of {runs} runs;"
+          " covering indexes on expressions")
     sizes = [rows // 10**power for power in (3, 2, 1, 0)]
-    lookups = {}
+    measured = {blocks: {size: measure_table(size, blocks, runs) for size in sizes} for blocks in LAYOUTS}
     lines = {
-        f"{blocks} blocks": {size: measure_table(size, blocks, runs, lookups) for size in sizes} for blocks in LAYOUTS
+        f"{blocks} blocks": {size: times.ms((NEAR, CURVE_DISTANCE)) for size, times in by_size.items()}
+        for blocks, by_size in measured.items()
     }
+    lookups = {size: min(by_size[size].ms(LOOKUP) for by_size in measured.values()) for size in sizes}
     curve.draw(lines | {"primary-key lookup": lookups}, "ms per search, distance at most 3", "{:.2f} ms", svg)
 
 
-def measure_table(rows, blocks, runs, lookups):
-    """Milliseconds of a search at the curve's distance."""
+def measure_table(rows, blocks, runs):
+    """Prints and returns the times of searches."""
     table = f"scale_{rows}"
-    if value(f"SELECT to_regclass('{table}') IS NULL") == "t":
-        loaded = seconds(
-            f"CREATE UNLOGGED TABLE {table} (id bigint NOT NULL, simhash bigint NOT NULL)",
-            f"INSERT INTO {table} SELECT i, hashint8extended(i, 0) FROM generate_series(1, {rows}) AS i",
-            f"ALTER TABLE {table} ADD PRIMARY KEY (id)",
-        )
-        psql(f"VACUUM ANALYZE {table}")
-        print(f"\n{rows:,} rows: loaded in {loaded:.1f} s")
+    load(table, rows)
     indexes = [f"{table}_{blocks}_{block}" for block in range(blocks)]
     built = seconds(*(
         f"CREATE INDEX IF NOT EXISTS {index} ON {table} (simhash_block(simhash, {block}, {blocks})) INCLUDE (simhash)"
@@ -53,20 +49,32 @@ def measure_table(rows, blocks, runs, lookups):
     # There is no room in shared buffers for the largest table too: it comes from the system's cache.
     psql(f"SELECT pg_prewarm('{table}', 'read')")
     own = f"\\set id random(1, {rows})", "SELECT hashint8extended(:id, 0) # 257 AS q \\gset"
-    ways = {"an empty answer": Way("SELECT 1"), LOOKUP: lookup(table, rows)}
+    timed = {ANSWER: Statement("SELECT 1"), LOOKUP: lookup(table, rows)}
     for k in DISTANCES:
-        ways[NEAR, k] = Way(f"SELECT t.id FROM {table} AS t WHERE {near(k, ':q')}", *own)
-    ways[NEAREST] = nearest(table, ":q", *own)
-    times = measure(ways, runs, [], least=50)
-    print(f"{rows:,} rows, {blocks} blocks: built in {built:.1f} s, {stored:.1f} bytes a row, lookup {times.ms(LOOKUP):.3f} ms")
+        timed[NEAR, k] = Statement(f"SELECT t.id FROM {table} AS t WHERE {near(k, ':q')}", *own)
+    timed[NEAREST] = nearest(table, ":q", *own)
+    times = measure(timed, runs, [], min_transactions=50)
+    print(f"{rows:,} rows, {blocks} blocks: built in {built:.1f} s, {stored:.1f} bytes a row,"
+          f" lookup {times.ms(LOOKUP):.3f} ms")
     for k in DISTANCES:
         ms, ratio = times.ms((NEAR, k)), times.ratio((NEAR, k), LOOKUP)
         found = value(f"SELECT count(*) FROM {table} AS t WHERE {near(k, 'hashint8extended(7, 0) # 257')}")
         print(f"  k = {k}: {probes(blocks, k):,} probes, {ms:.3f} ms, {ratio:.1f} x lookup (finds {found})", flush=True)
     print(f"  {NEAREST}: {times.ms(NEAREST):.3f} ms, {times.ratio(NEAREST, LOOKUP):.1f} x lookup", flush=True)
     psql("DROP INDEX " + ", ".join(indexes))
-    lookups[rows] = min(times.ms(LOOKUP), lookups.get(rows, times.ms(LOOKUP)))
-    return times.ms((NEAR, CURVE_DISTANCE))
+    return times
+
+
+def load(table, rows):
+    """Makes the table, unless it is there."""
+    if value(f"SELECT to_regclass('{table}') IS NULL") == "t":
+        loaded = seconds(
+            f"CREATE UNLOGGED TABLE {table} (id bigint NOT NULL, simhash bigint NOT NULL)",
+            f"INSERT INTO {table} SELECT i, hashint8extended(i, 0) FROM generate_series(1, {rows}) AS i",
+            f"ALTER TABLE {table} ADD PRIMARY KEY (id)",
+        )
+        psql(f"VACUUM ANALYZE {table}")
+        print(f"\n{rows:,} rows: loaded in {loaded:.1f} s")
 
 
 main()

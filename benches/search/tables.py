@@ -5,8 +5,8 @@ its header. Fingerprints are `uniform`, random bits, or of `text`: those of fing
 """
 
 from layouts import columns
-from server import warm
 from statements import psql, value
+from timing import warm
 
 LAYOUTS = 4, 3, 2
 QUERIES = 1000
@@ -29,9 +29,10 @@ def finish(table):
 
 
 def prepare(distribution, sizes, file):
-    """The tables of so many rows each, and what is searched for in them; the number of rows by name, ascending.
+    """Makes the tables of these numbers of rows, and what is searched for in them, unless they are there. Returns the
+    number of rows by the table's name, ascending.
 
-    Makes those that are not there. `file` has the fingerprints of texts: a thousand more than the largest table.
+    `file` has the fingerprints of texts: a thousand more than the largest table.
     """
     others = f"others_{distribution}"
     whole = f"{distribution}_{max(sizes)}"
@@ -66,8 +67,8 @@ def fill_uniform(table, rows):
 
 
 def queries(table, rows, others):
-    """For each distance k a thousand fingerprints to search for: by their ids modulo 3, one of the table, one with k bits
-    flipped, and one of another text; and ids of rows to look up."""
+    """For each distance k a thousand fingerprints to search for: by their ids modulo 3, one of the table, one with k
+    bits flipped, and one of another text; and ids of rows to look up."""
     psql(
         f"CREATE UNLOGGED TABLE queries_{table} (k int, id int, simhash bigint, row bigint, PRIMARY KEY (k, id))",
         f"""INSERT INTO queries_{table}
@@ -93,7 +94,8 @@ def copies(table, rows):
         f"CREATE UNLOGGED TABLE copied_{table} (id int PRIMARY KEY, simhash bigint)",
         f"INSERT INTO copied_{table} SELECT i, t.simhash FROM generate_series(0, 99) AS i JOIN {table} AS t"
         f" ON t.id = 1 + (hashint8extended(i, 3) & 9223372036854775807) % {rows}",
-        f"INSERT INTO {table} (id, simhash) SELECT {rows} + 10 * id + n, simhash # (1::bigint << n) # (1::bigint << 5 * n)"
+        f"INSERT INTO {table} (id, simhash)"
+        f" SELECT {rows} + 10 * id + n, simhash # (1::bigint << n) # (1::bigint << 5 * n)"
         f" FROM copied_{table}, generate_series(1, 9) AS n",
         f"VACUUM ANALYZE {table}",
     )

@@ -1,5 +1,5 @@
-"""Compares random queries of random tables with and without the scan of the indexes of blocks and bands: whatever the plan and however
-the conditions are written, the rows must be the same, and the distances must come in the same order.
+"""Compares random queries of random tables with and without the scan of the indexes of blocks and bands: whatever the
+plan and however the conditions are written, the rows must be the same, and the distances must come in the same order.
 
     python tests/load/queries [--seed N] [--tables N] [--failures FILE]
 

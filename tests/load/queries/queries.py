@@ -133,13 +133,14 @@ class Queries:
 
     def compared(self, near, text, others):
         """A condition that compares texts, alone or beside another one."""
-        of_others = [text for other in others for text in other.texts]
-        if of_others and self.one_in(2):
-            other = self.one_of(*of_others)
+        other_texts = [text for other in others for text in other.texts]
+        if other_texts and self.one_in(2):
+            other = self.one_of(*other_texts)
         elif self.one_in(9):
-            tables = [table.name for table in (self.t, self.u) if table.source == "text" and (table is self.u or self.t_is_known)]
-            of_row = [f"(SELECT raw FROM {table} WHERE id = {self.rng.randint(1, 30)} LIMIT 1)" for table in tables]
-            other = self.one_of("NULL", *3 * of_row)
+            known = (self.t, self.u) if self.t_is_known else (self.u,)
+            tables = [table.name for table in known if table.source == "text"]
+            row_texts = [f"(SELECT raw FROM {table} WHERE id = {self.rng.randint(1, 30)} LIMIT 1)" for table in tables]
+            other = self.one_of("NULL", *3 * row_texts)
         else:
             other = self.parameter("text", self.values.text())
         least = self.parameter("double precision", self.one_of("0.84", "0.5", "0.3", "1", "0", "2", "NULL::float8"))
@@ -147,7 +148,8 @@ class Queries:
         criterion = self.one_of(
             *3 * ("",), "'{}'", "'{\"bands\": 2}'", "'{\"resemblance\": 0.7}'::jsonb",
             *3 * ("'{\"resemblance\": 0.3, \"bands\": 6}'",), "'{\"resemblance\": 0.9, \"same\": [\"numbers\"]}'",
-            "'{\"ngram\": 2, \"resemblance\": 0.2, \"bands\": 6}'", "'{\"ngram\": 2, \"bands\": 1, \"resemblance\": 0.01}'",
+            "'{\"ngram\": 2, \"resemblance\": 0.2, \"bands\": 6}'",
+            "'{\"ngram\": 2, \"bands\": 1, \"resemblance\": 0.01}'",
         )
         a, b = (text, other) if self.one_in(2) else (other, text)
         call = f"simhash_near({a}, {b}{criterion and f', {criterion}'})"

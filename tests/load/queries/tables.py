@@ -1,7 +1,9 @@
-"""Random tables with fingerprints and texts, and indexes on their blocks and bands: whole layouts, and damaged ones."""
+"""Random tables with fingerprints and texts, their indexes, and views of them."""
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from indexes import SOURCES, TEXTS, Bands, Layout
 
 WORDS = 40
 
@@ -51,155 +53,9 @@ class Values:
         return f"'{' '.join(f'w{word}' for word in words)}'"
 
 
-# How a table gets its fingerprints: the type of the column `raw`, the expression, and what is stored for a fingerprint.
-SOURCES = {
-    "column": (None, "{}fp", "{}"),
-    "domain": (None, "{}fp", "{}"),
-    "not": ("bigint", "(~{}raw)", "~{}"),
-    "coalesce": ("bigint", "coalesce({}raw, bigint '0')", "{}"),
-    "text": ("text", "simhash({}raw)", None),
-}
+# The sources to choose from, if the values of the test are numbers or texts.
 OF_NUMBERS = ("column", "column", "domain", "not", "coalesce", "coalesce")
 OF_TEXTS = ("text", "text", "text", "text", "column")
-
-# What may be wrong with the blocks of a layout. A column that is `plain` has the right name, but is not generated.
-DAMAGES = (
-    "no index", "partial", "second", "invalid", "other fingerprint", "other block", "other layout", "other function",
-    "plain", "one member",
-)
-@dataclass
-class Layout:
-    """The blocks of one layout in a table. They are generated columns, or expressions in indexes, of the fingerprint
-    column or of what that is computed from. Indexes may begin with the column `tag`, for searches within one value of
-    it. Without `damaged`, the damage is that of all blocks."""
-
-    blocks: int
-    source: str
-    are_columns: bool
-    of_source: bool
-    is_scoped: bool
-    damage: str
-    damaged: int
-
-    @classmethod
-    def random(cls, rng, source):
-        blocks = rng.choice((2, 3, 4, 4, 4, 5, 6, 7, 8))
-        are_columns = rng.randrange(3) > 0
-        return cls(
-            blocks,
-            source,
-            are_columns,
-            # Generated columns cannot be of a column that is itself generated.
-            source not in ("column", "domain") and (are_columns or rng.random() < 0.5),
-            rng.randrange(4) == 0,
-            rng.choice(DAMAGES) if rng.randrange(4) == 0 else "",
-            rng.randrange(blocks) if rng.randrange(3) > 0 else None,
-        )
-
-    def damage_of(self, block):
-        return self.damage if self.damaged in (None, block) else ""
-
-    def name(self, block):
-        return f"b{self.blocks}_{block}"
-
-    def expression(self, block):
-        of, blocks = SOURCES[self.source][1].format("") if self.of_source else "fp", self.blocks
-        match self.damage_of(block):
-            case "other fingerprint":
-                return f"simhash_block({of} # bigint '1', {block}, {blocks})"
-            case "other block":
-                return f"simhash_block({of}, {(block + 1) % blocks}, {blocks})"
-            case "other layout":
-                other = f"{block % 2}, 2" if blocks == 8 else f"{block}, {blocks + 1}"
-                return f"simhash_block({of}, {other})"
-            case "other function":
-                return f"other.simhash_block({of}, {block}, {blocks})"
-        return f"simhash_block({of}, {block}{'' if blocks == 4 else f', {blocks}'})"
-
-    def column(self, block):
-        if self.damage_of(block) == "plain":
-            return f"{self.name(block)} integer DEFAULT 7"
-        return f"{self.name(block)} integer GENERATED ALWAYS AS ({self.expression(block)}) STORED"
-
-    def indexes(self, table, rng):
-        for block in range(self.blocks):
-            name, damage = f"{table}_{self.name(block)}", self.damage_of(block)
-            of_block = self.name(block) if self.are_columns else f"({self.expression(block)})"
-            key = f"{'tag, ' if self.is_scoped else ''}{of_block}"
-            match damage:
-                case "no index":
-                    continue
-                case "partial":
-                    form = f"({key}) WHERE {rng.choice(('tag > 1', 'fp IS NOT NULL', 'id > 5'))}"
-                case "second":
-                    form = f"(k, {key})"
-                case _:
-                    forms = [f"({key} DESC, fp)", f"({key} NULLS FIRST, fp)", f"({key})"]
-                    forms += [f"({key}) INCLUDE ({columns})" for columns in ("id", "id, fp", "tag, fp, k", *7 * ["fp"])]
-                    form = rng.choice(forms + 3 * [f"({key}, fp)"])
-            yield f"CREATE INDEX {name} ON {table} {form}"
-            if damage == "invalid":
-                yield f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{name}'::regclass"
-
-
-# The texts of a table: the column that is inserted, and two forms of another one.
-TEXTS = "{}raw", "lower({}raw)", "{}lowered"
-# What may be wrong with the indexes on bands.
-BAND_DAMAGES = (
-    "no index", "partial", "second", "invalid", "other text", "other band", "other options", "other size", "without size",
-    "one member",
-)
-
-
-@dataclass
-class Bands:
-    """Indexes on the first bands of a text. They may begin with the column `tag`. Without `damaged`, the damage is that
-    of all bands."""
-
-    count: int
-    text: str
-    options: str
-    is_scoped: bool
-    damage: str
-    damaged: int
-
-    @classmethod
-    def random(cls, rng):
-        count = rng.choice((2, 6, 6, 6, 7, 12))
-        return cls(
-            count,
-            rng.choice(TEXTS).format(""),
-            rng.choice(("", "", "", "", """, '{"ngram": 2}'""", """, '{"tokens": "words"}'""")),
-            rng.randrange(4) == 0,
-            rng.choice(BAND_DAMAGES) if rng.randrange(4) == 0 else "",
-            rng.randrange(count) if rng.randrange(3) > 0 else None,
-        )
-
-    def indexes(self, table, name, rng):
-        for band in range(self.count):
-            text, size, options, order = self.text, self.text, self.options, rng.choice(("", "", " DESC", " NULLS FIRST"))
-            number, of_size = band, options
-            damage = self.damage if self.damaged in (None, band) else ""
-            match damage:
-                case "no index":
-                    continue
-                case "other text":
-                    text = size = f"upper({text})"
-                case "other size":
-                    size = f"upper({text})"
-                case "other band":
-                    number = (band + 1) % 64
-                case "other options":
-                    options = of_size = """, '{"seed": 1}'"""
-            key = f"simhash_band({text}, {number}{options}){order}"
-            if damage != "without size":
-                key += f", simhash_size({size}{of_size}){rng.choice(('', ' DESC'))}"
-            key = f"{'k, ' if damage == 'second' else ''}{'tag, ' if self.is_scoped else ''}{key}"
-            where = f" WHERE {rng.choice(('tag > 1', 'raw IS NOT NULL', 'id > 5'))}" if damage == "partial" else ""
-            yield f"CREATE INDEX {name}_{band} ON {table} ({key}){where}"
-            if damage == "invalid":
-                yield f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{name}_{band}'::regclass"
-
 
 # The clause of a partitioned table, and the bounds of its members. Those of an inherited table have none.
 KINDS = {
@@ -231,15 +87,15 @@ class Table:
         return SOURCES[self.source][1].format(prefix)
 
     def texts(self, prefix):
-        """Its texts, mostly such as have bands."""
+        """The texts to compare: mostly those that have band indexes."""
         if self.source != "text":
             return ()
         indexed = [bands.text.replace("raw", "{}raw").replace("lowered", "{}lowered") for bands in self.bands]
         return tuple(text.format(prefix) for text in (*TEXTS, *3 * indexed))
 
     def columns(self, *more):
-        """In random order. Often the fingerprint stays the second one, so that attnums of several tables are easily
-        confused."""
+        """The column definitions, in random order. Often the fingerprint stays the second one, so that attnums of
+        several tables are easily confused."""
         raw, expression, _ = SOURCES[self.source]
         columns = ["tag integer", "k integer", "n0 integer DEFAULT 0", "n1 integer DEFAULT 7"]
         if raw:
@@ -301,32 +157,31 @@ class Table:
             tag, k = rng.choice("0 1 2 3 NULL".split()), rng.choice("0 1 2 3 3 4 5 -1 NULL".split())
             rows[rng.choice(members)].append(f"({id}, {tag}, {k}, {last})")
         column = "raw" if SOURCES[self.source][0] else "fp"
-        for member, of_member in rows.items():
-            if of_member:
-                yield f"INSERT INTO {member} (id, tag, k, {column}) VALUES {', '.join(of_member)}"
+        for member, member_rows in rows.items():
+            if member_rows:
+                yield f"INSERT INTO {member} (id, tag, k, {column}) VALUES {', '.join(member_rows)}"
         if rng.randrange(4) > 0:
             yield f"ANALYZE {self.name}"
 
     def index(self):
+        # An index on the parent covers partitions, but not inherited tables.
+        members = [f"{self.name}_{n}" for n in (0, 1)] if self.kind in ("inherited", "hash", "list") else []
         for n, bands in enumerate(self.bands):
-            # An index on the parent covers partitions, but not inherited tables.
-            members = [f"{self.name}_{n}" for n in (0, 1)] if self.kind in ("inherited", "hash", "list") else []
-            of_one = bands.damage == "one member" and members
-            tables = members[:1] if of_one else [self.name, *(members if self.kind == "inherited" else [])]
+            only_one_member = bands.damage == "one member" and members
+            tables = members[:1] if only_one_member else [self.name, *(members if self.kind == "inherited" else [])]
             for table in tables:
                 yield from bands.indexes(table, f"{table}_bands{n}", self.rng)
-        members = [f"{self.name}_{n}" for n in (0, 1)] if self.kind in ("inherited", "hash", "list") else []
         for layout in self.layouts:
-            of_one = layout.damage == "one member" and members
-            if not of_one:
+            only_one_member = layout.damage == "one member" and members
+            if not only_one_member:
                 yield from layout.indexes(self.name, self.rng)
-            # An index on the parent covers partitions, but not inherited tables.
-            if of_one or self.kind == "inherited":
-                for member in members[:1] if layout.damage == "one member" else members:
+            if only_one_member or self.kind == "inherited":
+                for member in members[:1] if only_one_member else members:
+                    of_member = layout
                     # A child may have an index that only looks alike.
                     if not layout.are_columns and self.rng.randrange(4) == 0:
-                        layout = replace(layout, damage="other fingerprint", damaged=0)
-                    yield from layout.indexes(member, self.rng)
+                        of_member = replace(layout, damage="other fingerprint", damaged=0)
+                    yield from of_member.indexes(member, self.rng)
 
     def attach(self):
         """Sometimes simhash_attach indexes the fingerprint too, within a scope or not."""
