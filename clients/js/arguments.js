@@ -71,7 +71,7 @@ function checkIterable(name, kinds, value) {
   }
 }
 
-/** The fingerprints of rows as 64-bit integers, and a byte for each row, 1 if it has none; no bytes if all have one. */
+/** Fingerprints as 64-bit integers, and a byte for each row, 1 if it has none; no bytes for an array of integers. */
 export function readRows(fingerprints) {
   if (fingerprints instanceof BigInt64Array) {
     return [fingerprints, new Uint8Array()]

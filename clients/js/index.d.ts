@@ -6,8 +6,8 @@
  * that exceeds a limit and refused memory are a RangeError.
  *
  * Memory: a module has at most 4 GB, and a row of pairs or clusters takes about 50 bytes. textClusters and duplicateOf
- * copy all texts, and take 90 to 120 bytes for each and up to 256 MB. Without enough memory, the call fails with an
- * Error.
+ * copy all texts, and take 90 to 120 bytes for each and up to 256 MB. Without enough memory, the call fails with a
+ * RangeError, or with an Error if the module cannot report it.
  *
  * Browsers: bundlers that know new URL('./pg_simhash.wasm', import.meta.url) copy the module (1.0 MB, 0.3 MB
  * compressed). A content security policy must allow 'wasm-unsafe-eval'.

@@ -19,6 +19,8 @@ last bits.
 >>> clusters(fingerprints).tolist()
 [0, 1, 0, -1]
 
+pairs, clusters, text_clusters and duplicate_of return NumPy arrays, and need the extra numpy.
+
 Memory: pairs and clusters need 40 bytes for each row, and 20 for each pair; text_clusters and duplicate_of 90 to 120
 for each text and up to 256 MB.
 
