@@ -7,6 +7,7 @@ import os
 import re
 
 import psycopg
+from psycopg.types.json import set_json_loads
 
 # The errors that a statement may end with. Any other error is a defect, above all XX000: it is the error of a panic and
 # of an unforeseen case, and gives an application no information.
@@ -73,6 +74,8 @@ class Client:
         self.connection = psycopg.connect(
             autocommit=True, prepare_threshold=None, application_name=f"hostile {self.number}"
         )
+        # Python's json refuses documents that are nested as deeply as PostgreSQL allows.
+        set_json_loads(lambda document: document, self.connection)
         self.connection.add_notice_handler(self.notice)
         self.warnings = []
         # Without memory, PostgreSQL says of a library what it says of one that is broken.
