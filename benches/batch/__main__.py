@@ -50,7 +50,7 @@ def load(distribution, rows, file):
             f" FROM generate_series(1, {rows}::bigint) AS i"
         )
         return
-    psql("CREATE UNLOGGED TABLE made (id bigint, fp bigint)", f"\\copy made FROM '{file}'")
+    psql("DROP TABLE IF EXISTS made", "CREATE UNLOGGED TABLE made (id bigint, fp bigint)", f"\\copy made FROM '{file}'")
     # A copy's bits are flipped in the lowest third, or also in the middle, or in the highest.
     psql(
         f"""CREATE UNLOGGED TABLE text AS
