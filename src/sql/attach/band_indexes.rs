@@ -33,7 +33,7 @@ const SOURCE: Argument<'static> = Argument { name: c"source", context: c"argumen
 /// The indexes on the first bands of a text, within a scope.
 pub struct BandIndexes<'a> {
     pub schema: ExtensionSchema,
-    pub text: IndexedText,
+    pub text: SourceText,
     pub bands: usize,
     pub scope: &'a Scope,
     /// The qualified, quoted names of the functions.
@@ -81,8 +81,8 @@ impl BandIndexes<'_> {
     }
 }
 
-/// The text that is indexed.
-pub struct IndexedText {
+/// The text to index.
+pub struct SourceText {
     /// The text as a user writes it in a query.
     pub written: String,
     /// The text as SQL in which all names outside pg_catalog are qualified.
@@ -90,7 +90,7 @@ pub struct IndexedText {
     pub options: WrittenOptions,
 }
 
-impl IndexedText {
+impl SourceText {
     /// Reads the source: the name of a column or, if there is none of this name, an expression, whose names are looked
     /// up in `search_path`. An error unless it is a text that can be indexed.
     pub fn read(table: &Target, source: &str, search_path: &CStr, options: Option<RawJsonb<'_>>) -> Result<Self> {

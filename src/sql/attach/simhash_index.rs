@@ -15,7 +15,7 @@ use postgres::spi::execute;
 use postgres::text::{RawText, from_bytes, text_from_server_string};
 use simhash::fingerprint::bands::MAX_BANDS;
 
-use super::band_indexes::{BandIndexes, IndexedText};
+use super::band_indexes::{BandIndexes, SourceText};
 use super::command;
 use super::index_steps::{Action, steps};
 use crate::sql::arguments::required;
@@ -112,7 +112,7 @@ impl<'a> Asked<'a> {
 
     fn indexes(&self, schema: ExtensionSchema, family: &[Target]) -> Result<BandIndexes<'_>> {
         self.scope.check_family(family, &self.source)?;
-        let text = IndexedText::read(&family[0], &self.source, &self.search_path, self.options)?;
+        let text = SourceText::read(&family[0], &self.source, &self.search_path, self.options)?;
         let band_function = schema.locked_name(c"simhash_band", SIMHASH_BAND)?;
         let size_function = schema.locked_name(c"simhash_size", SIMHASH_SIZE)?;
         Ok(BandIndexes { schema, text, bands: self.bands, scope: &self.scope, band_function, size_function })

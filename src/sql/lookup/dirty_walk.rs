@@ -29,7 +29,7 @@ pub struct DirtyWalk<'a> {
     pub table: &'a Relation,
     pub slot: &'a TableSlot,
     /// The keys on the columns that the indexes have before the band or the block.
-    pub before: &'a [ScanKeyData],
+    pub leading_keys: &'a [ScanKeyData],
     pub search: DirtySearch<'a>,
     /// The entries whose rows are not fetched: those that are refuted, and those that the scans add.
     pub skipped: &'a EntrySet,
@@ -41,7 +41,7 @@ impl DirtyWalk<'_> {
     /// or shorter.
     ///
     /// # Safety
-    /// The indexes are btrees of the table, which support the keys before. Then they have a band and a size, integers.
+    /// The indexes are btrees of the table, which support the leading keys. Then they have a band and a size, integers.
     pub unsafe fn each_by_bands(
         &self,
         indexes: &[Oid],
@@ -51,11 +51,11 @@ impl DirtyWalk<'_> {
     ) -> Flow {
         for (number, &index) in indexes.iter().enumerate() {
             let (index, band) = (Relation::open(index), keys.band(number, has_same));
-            let count = key_count(self.before.len(), true);
+            let count = key_count(self.leading_keys.len(), true);
             // SAFETY: the caller passes such indexes, and the index and the table stay open until the scan ends. The
             // scan has the keys for a band and for both ends of the sizes.
             let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.search, count, None) };
-            unsafe { scan.scan().look_up(self.before, KeyCondition::AnyOf(&[band]), Some(&keys.sizes)) };
+            unsafe { scan.scan().look_up(self.leading_keys, KeyCondition::AnyOf(&[band]), Some(&keys.sizes)) };
             if self.each_of(&mut scan, |_| true, show)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
@@ -67,8 +67,8 @@ impl DirtyWalk<'_> {
     /// indexes on blocks. The distance may become smaller meanwhile.
     ///
     /// # Safety
-    /// The indexes are btrees of the table, which support the keys before. Then they have a block, an integer, and each
-    /// has the fingerprint, a `bigint`, at its attnum.
+    /// The indexes are btrees of the table, which support the leading keys. Then they have a block, an integer, and
+    /// each has the fingerprint, a `bigint`, at its attnum.
     pub unsafe fn each_by_blocks(
         &self,
         layouts: &[Layout],
@@ -83,14 +83,14 @@ impl DirtyWalk<'_> {
         while let Some(step) = growth.next(max_distance.get(), f64::INFINITY) {
             let indexed = &layouts[step.layout][step.block];
             let index = Relation::open(indexed.index);
-            let (count, fingerprint) = (key_count(self.before.len(), false), Some(indexed.fingerprint));
+            let (count, fingerprint) = (key_count(self.leading_keys.len(), false), Some(indexed.fingerprint));
             // SAFETY: the caller passes such layouts, and the index and the table stay open until the scan ends.
             let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.search, count, fingerprint) };
             scan.refusal_limit = (step.limit / ENTRY_MICROSECONDS) as u64;
             let mut values = growth.values(step, query);
             while !scan.is_at_refusal_limit() && next_probes(&mut values, &mut probes) {
                 // SAFETY: the caller passes such layouts. The scan has the key for a block.
-                unsafe { scan.scan().look_up(self.before, KeyCondition::AnyOf(&probes), None) };
+                unsafe { scan.scan().look_up(self.leading_keys, KeyCondition::AnyOf(&probes), None) };
                 if self.each_of(&mut scan, is_near, show)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }

@@ -48,24 +48,24 @@ pub struct ConflictingRows {
     /// A transaction in progress that has written such a row, or locked it against UPDATE.
     pub awaited: Option<Awaited>,
     /// Whether such a row was replaced during the search, by a version that may have another key.
-    may_have_moved: bool,
+    may_have_other_keys: bool,
 }
 
 impl ConflictingRows {
     /// Whether the row that another scan has found by this index entry conflicts, or may conflict.
     pub fn may_include(&self, entry: ItemPointerData) -> bool {
-        self.may_have_moved || has_tid(&self.tids, entry)
+        self.may_have_other_keys || has_tid(&self.tids, entry)
     }
 
     /// Whether such a row is present, whatever other transactions do.
     pub fn is_present(&self) -> bool {
-        self.awaited.is_none() && (self.may_have_moved || !self.tids.is_empty())
+        self.awaited.is_none() && (self.may_have_other_keys || !self.tids.is_empty())
     }
 
     fn add(&mut self, candidate: &FoundVersion, waits_for_locks: bool) {
         let &FoundVersion { table, version, state, entry, may_have_other_keys, .. } = candidate;
         if may_have_other_keys {
-            self.may_have_moved = true;
+            self.may_have_other_keys = true;
             return;
         }
         let awaited = match state {

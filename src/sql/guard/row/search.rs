@@ -94,11 +94,11 @@ impl NearQuery<'_> {
         let table = Relation::open(searched.oid);
         let slot = TableSlot::new(&table);
         // SAFETY: the indexes compare the scope columns as their types do, as was checked when they were read.
-        let before = unsafe { searched.scope.keys(searched.leading_scope_positions(), &self.scope) };
+        let leading_keys = unsafe { searched.scope.keys(searched.leading_scope_positions(), &self.scope) };
         let walk = DirtyWalk {
             table: &table,
             slot: &slot,
-            before: &before,
+            leading_keys: &leading_keys,
             search: self.search,
             skipped: &self.earlier.refuted,
             is_shown: &|candidate| self.may_be_near(searched, candidate),
