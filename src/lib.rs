@@ -1,7 +1,8 @@
 //! Near-duplicate text in PostgreSQL: searches by bands and fingerprints, and guards that keep copies out of tables.
 //!
 //! The crate [`simhash`] is the algorithm and does not depend on PostgreSQL. The crate [`postgres`] wraps the server's
-//! interfaces. The module `sql` has the SQL functions, which `sql/pg_simhash.sql` declares.
+//! interfaces. The module `sql` has the SQL functions, which `sql/pg_simhash.sql` declares; `trace` writes down the steps of
+//! guarded rows, for a test.
 
 // In bindings of earlier versions, the numbers of system caches have another type, and these functions take pointers to
 // mutable values.
@@ -10,13 +11,8 @@
 mod sql;
 mod trace;
 
-/// The version that PostgreSQL shows in pg_get_loaded_modules(), from 18 on.
-const VERSION: &std::ffi::CStr =
-    match std::ffi::CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
-        Ok(version) => version,
-        Err(_) => panic!("a NUL in the version"),
-    };
-pgrx::pg_module_magic!(name, version = VERSION);
+// PostgreSQL shows both in pg_get_loaded_modules(), from 18 on.
+pgrx::pg_module_magic!(name, version);
 
 /// PostgreSQL calls this when it loads the library.
 #[pgrx::pg_guard]

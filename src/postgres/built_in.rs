@@ -3,6 +3,8 @@
 //! Such code means the same in every session. Other code may not: PL/pgSQL, for example, looks up the names of types
 //! when a session first calls a function, and finds those that the session has made.
 
+use std::collections::BTreeSet;
+
 use pgrx::pg_sys::{self, NodeTag, Oid};
 
 use crate::catalog::types::type_name;
@@ -102,6 +104,14 @@ pub fn other_code(expression: Expression, is_own: impl Fn(Oid) -> bool) -> Resul
     Ok(None)
 }
 
+/// The functions in an expression, at any depth, that PostgreSQL does not ship: `app.f(pg_catalog.text)`.
+pub fn other_functions(expression: Expression) -> Result<BTreeSet<String>> {
+    let functions = expression.parts().into_iter().flat_map(Expression::functions);
+    let others = functions.filter(|&function| !is_built_in(function));
+    // SAFETY: format_procedure_qualified accepts any OID, and returns a NUL-terminated name.
+    others.map(|function| unsafe { from_server(pg_sys::format_procedure_qualified(function)) }).collect()
+}
+
 /// Whether a function or a type is one that PostgreSQL ships, which nobody can drop.
 fn is_built_in(object: Oid) -> bool {
     object.to_u32() < pg_sys::FirstUnpinnedObjectId
@@ -136,8 +146,7 @@ fn is_allowed(node: Expression) -> bool {
     node.node::<pg_sys::SQLValueFunction>().is_some_and(|function| function.op <= SVFOP_LOCALTIMESTAMP_N)
         || matches!(
             node.tag(),
-            NodeTag::T_List
-                | NodeTag::T_Var
+            NodeTag::T_Var
                 | NodeTag::T_Const
                 | NodeTag::T_FuncExpr
                 | NodeTag::T_NamedArgExpr
@@ -153,7 +162,6 @@ fn is_allowed(node: Expression) -> bool {
                 | NodeTag::T_ArrayCoerceExpr
                 | NodeTag::T_CollateExpr
                 | NodeTag::T_CaseExpr
-                | NodeTag::T_CaseWhen
                 | NodeTag::T_CaseTestExpr
                 | NodeTag::T_ArrayExpr
                 | NodeTag::T_RowExpr

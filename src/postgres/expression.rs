@@ -34,6 +34,7 @@ pub struct Operation {
 /// The varno of the table's columns in its stored expressions: index keys, generation expressions.
 pub const OWN_VARNO: i32 = 1;
 
+/// A type of node, with the tag by which PostgreSQL recognises it.
 pub(crate) trait ExpressionNode {
     const TAG: NodeTag;
 }
@@ -96,6 +97,7 @@ impl Expression {
         unsafe { self.0.as_ref().type_ }
     }
 
+    /// The node, if it is of this type.
     pub(crate) fn node<'a, T: ExpressionNode>(self) -> Option<&'a T> {
         // SAFETY: the tag is that of the type, and an expression outlives all its uses.
         (self.tag() == T::TAG).then(|| unsafe { self.0.cast().as_ref() })
@@ -106,9 +108,9 @@ impl Expression {
     pub fn call(self) -> Option<(Oid, Vec<Expression>)> {
         let call = self.node::<pg_sys::FuncExpr>()?;
         // SAFETY: a call has a list of expressions, or null.
-        let given = unsafe { expressions(call.args) };
-        let mut arguments = given.clone();
-        for named in given.into_iter().filter_map(Self::node::<pg_sys::NamedArgExpr>) {
+        let as_written = unsafe { expressions(call.args) };
+        let mut arguments = as_written.clone();
+        for named in as_written.into_iter().filter_map(Self::node::<pg_sys::NamedArgExpr>) {
             // SAFETY: a named argument has an expression.
             *arguments.get_mut(named.argnumber as usize)? = unsafe { Self::new(named.arg)? };
         }
@@ -152,7 +154,7 @@ impl Expression {
         several.into_iter().flat_map(Self::outcomes).collect()
     }
 
-    /// The nodes of the tree, each before those within it, also those that are no expressions: lists and WHEN of CASE.
+    /// The expressions of the tree, each before those within it.
     pub fn parts(self) -> Vec<Expression> {
         let mut parts: Vec<Expression> = Vec::new();
         // SAFETY: the expression is valid, and the walker's argument is this.
@@ -175,8 +177,7 @@ impl Expression {
 
     /// The type of a node's value; None if it has none, as ERROR ON ERROR in JSON_VALUE.
     pub(crate) fn any_value_type(self) -> Option<Oid> {
-        let is_expression = !matches!(self.tag(), NodeTag::T_List | NodeTag::T_CaseWhen);
-        is_expression.then(|| self.value_type()).filter(|of_type| *of_type != Oid::INVALID)
+        Some(self.value_type()).filter(|of_type| *of_type != Oid::INVALID)
     }
 
     /// The collation that an operator or a function call uses; the invalid OID if it has none.
@@ -218,8 +219,11 @@ impl Expression {
         (!constant.constisnull).then_some((constant.consttype, constant.constvalue))
     }
 
-    /// The value of a constant of this type that is not NULL. The methods below name a type that `T` reads.
-    fn value_of<T: FromDatum>(self, wanted: Oid) -> Option<T> {
+    /// The value of a constant of this type that is not NULL.
+    ///
+    /// # Safety
+    /// `T` reads values of the type.
+    unsafe fn value_of<T: FromDatum>(self, wanted: Oid) -> Option<T> {
         let (of_type, value) = self.constant().filter(|(of_type, _)| *of_type == wanted)?;
         // SAFETY: the constant is of a type that `T` reads, and lives as long as the expression.
         unsafe { T::from_polymorphic_datum(value, false, of_type) }
@@ -227,22 +231,26 @@ impl Expression {
 
     /// The value of a constant of the type `T` that is not NULL.
     pub fn value<T: FromDatum + IntoDatum>(self) -> Option<T> {
-        self.value_of(T::type_oid())
+        // SAFETY: `T` says that it is of this type.
+        unsafe { self.value_of(T::type_oid()) }
     }
 
     /// The content of a constant of type `jsonb` that is not NULL.
     pub fn jsonb<'a>(self) -> Option<RawJsonb<'a>> {
-        self.value_of(pg_sys::JSONBOID)
+        // SAFETY: `RawJsonb` reads `jsonb`.
+        unsafe { self.value_of(pg_sys::JSONBOID) }
     }
 
     /// The bytes of a constant of type `text` that is not NULL.
     pub fn text<'a>(self) -> Option<RawText<'a>> {
-        self.value_of(pg_sys::TEXTOID)
+        // SAFETY: `RawText` reads `text`.
+        unsafe { self.value_of(pg_sys::TEXTOID) }
     }
 
     /// A constant of type `text` that is not NULL, as an argument of a function.
     pub fn text_argument<'a>(self) -> Option<TextArgument<'a>> {
-        self.value_of(pg_sys::TEXTOID)
+        // SAFETY: `TextArgument` reads `text`.
+        unsafe { self.value_of(pg_sys::TEXTOID) }
     }
 
     /// The value of a constant integer of any type that is not NULL.
@@ -277,7 +285,7 @@ impl Expression {
     }
 
     /// The argument of a cast by the input and output functions of two types.
-    pub fn cast_by_text(self) -> Option<Self> {
+    pub fn argument_of_text_cast(self) -> Option<Self> {
         // SAFETY: a cast has an argument.
         unsafe { Self::new(self.node::<pg_sys::CoerceViaIO>()?.arg) }
     }
@@ -351,7 +359,7 @@ impl Expression {
         unsafe { pg_sys::contain_mutable_functions(self.with_folded_constants().as_ptr()) }
     }
 
-    /// The expression's value as a constant, if it is an immutable function of constants.
+    /// The expression with its value in place of each part that is an immutable function of constants.
     pub fn with_folded_constants(self) -> Self {
         // SAFETY: the node is valid; the result is a new expression, or the same.
         unsafe { Self::new(pg_sys::eval_const_expressions(std::ptr::null_mut(), self.as_ptr())) }.unwrap_or(self)
@@ -404,7 +412,10 @@ unsafe extern "C-unwind" fn add_parts(node: *mut pg_sys::Node, parts: *mut c_voi
     // SAFETY: PostgreSQL passes a valid node, or null, and the argument of `Expression::parts`.
     unsafe {
         let Some(part) = Expression::new(node) else { return false };
-        push(&mut *parts.cast::<Vec<Expression>>(), part);
+        // Lists, and WHEN of CASE, have parts, but are no expressions.
+        if !matches!(part.tag(), NodeTag::T_List | NodeTag::T_CaseWhen) {
+            push(&mut *parts.cast::<Vec<Expression>>(), part);
+        }
         pg_sys::expression_tree_walker(node, Some(add_parts), parts)
     }
 }

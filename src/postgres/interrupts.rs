@@ -1,7 +1,12 @@
 //! Cancelling.
 
-/// PostgreSQL's function that raises the error of an interrupt.
-pub const INTERRUPT_HANDLER: &str = "ProcessInterrupts";
+use pgrx::pg_sys::panic::ErrorReportWithLevel;
+
+/// Whether an error is that of an interrupt: a cancelled statement, a terminated session. The function that raises it
+/// tells, since other code can use its SQLSTATE.
+pub fn is_interrupt(report: &ErrorReportWithLevel) -> bool {
+    report.function_name() == Some("ProcessInterrupts")
+}
 
 /// Checks for interrupts, so that the user can cancel. Each long loop calls this, the algorithm's as their tick.
 pub fn tick() {

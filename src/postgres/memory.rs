@@ -1,4 +1,7 @@
-//! Memory: vectors that grow, and what is done when a value is dropped or its memory freed.
+//! Memory: collections that grow, and what is done when a value is dropped or its memory freed.
+
+use std::collections::HashSet;
+use std::hash::Hash;
 
 use super::error::out_of_memory;
 
@@ -6,6 +9,12 @@ use super::error::out_of_memory;
 pub fn push<T>(vector: &mut Vec<T>, element: T) {
     vector.try_reserve(1).unwrap_or_else(|_| out_of_memory());
     vector.push(element);
+}
+
+/// Adds an element to a set; false if it has it. Raises an error if out of memory.
+pub fn insert<T: Eq + Hash>(set: &mut HashSet<T>, element: T) -> bool {
+    set.try_reserve(1).unwrap_or_else(|_| out_of_memory());
+    set.insert(element)
 }
 
 /// Calls a function when it is dropped, also while a panic unwinds.

@@ -1,5 +1,5 @@
-//! Errors with fields that pgrx's reports lack. An error of PostgreSQL or other code passes through pgrx unchanged: as
-//! a panic, with the error in PostgreSQL's stack, from which it is raised again where the panic leaves the library.
+//! Raises errors with fields that pgrx's reports lack: the names of objects, and a detail for the server's log alone.
+//! Errors of PostgreSQL and other code need nothing of this: they pass through pgrx unchanged, as panics.
 
 use std::ffi::{CString, c_int};
 use std::ptr;
@@ -9,7 +9,7 @@ use pgrx::pg_sys::panic::{CaughtError, ErrorReport};
 use pgrx::prelude::*;
 
 use super::error::sendable;
-use super::interrupts::INTERRUPT_HANDLER;
+use super::interrupts::is_interrupt;
 
 /// The names of objects in an error, which drivers can read; in the server's encoding.
 pub struct ErrorNames {
@@ -37,7 +37,7 @@ pub fn raise_with_names(code: PgSqlErrorCode, report: &ErrorReport, names: &Erro
 /// Raises a caught error again with another message, and with nothing else but its SQLSTATE. The message that it had
 /// goes to the server's log. Only a statement that was cancelled keeps its message, which is PostgreSQL's.
 pub fn raise_without_values(error: CaughtError, message: String) -> ! {
-    let (report, sqlerrcode, raised) = match &error {
+    let (report, sqlerrcode, message_before) = match &error {
         CaughtError::PostgresError(report) => {
             // The stack holds five errors, and a guard may run within the expression of another guard, and so on. So
             // the error is removed before the other one is raised.
@@ -52,10 +52,11 @@ pub fn raise_without_values(error: CaughtError, message: String) -> ! {
         CaughtError::ErrorReport(report) => (report, report.sql_error_code() as c_int, report.message().as_pg_cstr()),
         CaughtError::RustPanic { .. } => error.rethrow(),
     };
-    // Other code can use the SQLSTATE of a cancelled statement.
-    let is_cancelled = report.function_name() == Some(INTERRUPT_HANDLER);
-    let (message, detail_log) =
-        if is_cancelled { (raised, ptr::null_mut()) } else { (sendable(message).as_pg_cstr(), raised) };
+    let (message, detail_log) = if is_interrupt(report) {
+        (message_before, ptr::null_mut())
+    } else {
+        (sendable(message).as_pg_cstr(), message_before)
+    };
     throw(pg_sys::ErrorData { sqlerrcode, message, detail_log, ..Default::default() })
 }
 

@@ -7,7 +7,7 @@ use pgrx::pg_sys;
 use pgrx::pg_sys::panic::CaughtError;
 
 use super::error::{Result, raise};
-use super::interrupts::INTERRUPT_HANDLER;
+use super::interrupts::is_interrupt;
 
 /// Runs `f` in a subtransaction, and returns the message of its error. `f` must change nothing: if it succeeds, the
 /// subtransaction is released, and changes would stay. An interrupt is raised, and a panic continues.
@@ -33,9 +33,7 @@ pub fn try_in_subtransaction(f: impl FnOnce() -> Result<()> + UnwindSafe) -> Res
             pg_sys::RollbackAndReleaseCurrentSubTransaction();
             restore();
             match &error {
-                CaughtError::PostgresError(report) | CaughtError::ErrorReport(report)
-                    if report.function_name() != Some(INTERRUPT_HANDLER) =>
-                {
+                CaughtError::PostgresError(report) | CaughtError::ErrorReport(report) if !is_interrupt(report) => {
                     Err(report.message().to_owned())
                 }
                 _ => error.rethrow(),

@@ -22,7 +22,7 @@ use super::moment::{Moment, Transaction};
 use super::row::{Row, TableSlot};
 use super::row_version::RowVersion;
 use crate::catalog::relation::Relation;
-use crate::error::out_of_memory;
+use crate::memory::insert;
 
 /// The state of a row version. A version that was deleted, or replaced by another version, is not found.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,9 +54,7 @@ pub struct EntrySet(RefCell<HashSet<(u32, u64)>>);
 impl EntrySet {
     /// Adds an entry of a table; false if it was added before. An error if out of memory.
     pub fn add(&self, table: Oid, tid: ItemPointerData) -> bool {
-        let mut entries = self.0.borrow_mut();
-        entries.try_reserve(1).unwrap_or_else(|_| out_of_memory());
-        entries.insert((table.to_u32(), item_pointer_to_u64(tid)))
+        insert(&mut self.0.borrow_mut(), (table.to_u32(), item_pointer_to_u64(tid)))
     }
 
     pub fn has(&self, table: Oid, tid: ItemPointerData) -> bool {

@@ -167,6 +167,12 @@ impl EntryScan {
         read
     }
 
+    /// Reads the next entry, whatever its value; false at the end.
+    pub fn next_any(&mut self) -> bool {
+        // SAFETY: the closure does not panic. It refuses no entry, so the scan does not pause.
+        unsafe { self.next(|_| true) != EntryRead::End }
+    }
+
     /// Fetches the row version that the scan's snapshot sees at the entry that was just read.
     ///
     /// # Safety

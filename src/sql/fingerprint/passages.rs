@@ -14,7 +14,7 @@ use simhash::fingerprint::passages::{CERTAIN_LETTERS, CERTAIN_WORDS, Clue, Found
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{JsonDocument, read_options};
 
-/// The longest clue that is cached, in bytes as it is passed. A run takes as much memory as about a word.
+/// The longest clue that is cached, in bytes as it is passed. A run takes about as much memory as a word.
 const MAX_CACHED_CLUE_BYTES: usize = 1 << 20;
 
 thread_local! {
@@ -27,6 +27,7 @@ thread_local! {
 #[derive(Default)]
 struct LastClue {
     text: CachedText,
+    /// The options and the share by which the clue was made, and the clue.
     clue: Option<((Options, f64), Clue)>,
 }
 
@@ -38,7 +39,8 @@ fn simhash_passages(content: RawText<'_>, options: RawJsonb<'_>) -> Result<Vec<i
         .map(|hashes| hashes.into_iter().map(u64::cast_signed).collect())
 }
 
-/// The hashes to look up; an error unless the share of the clue that a text must have is 0 to 1.
+/// The hashes of a clue's runs, which a search looks up. An error unless `share`, the part of the clue that a text must
+/// have, is 0 to 1.
 #[pg_extern(sql = false)]
 fn simhash_clue(content: TextArgument<'_>, share: f64, options: RawJsonb<'_>) -> Result<Vec<i64>> {
     if !(0.0..=1.0).contains(&share) {
@@ -51,36 +53,39 @@ fn simhash_clue(content: TextArgument<'_>, share: f64, options: RawJsonb<'_>) ->
 
 impl LastClue {
     fn runs(&mut self, content: TextArgument<'_>, share: f64, options: Options) -> Result<Vec<i64>> {
-        let (identity, asked) = (content.identity(), (options, share));
-        let cached = self.clue.take().filter(|(of, _)| *of == asked && self.text.has_identity(identity));
+        let (identity, key) = (content.identity(), (options, share));
+        let cached = self.clue.take().filter(|(cached_key, _)| *cached_key == key && self.text.has_identity(identity));
         let is_cached = cached.is_some();
-        let (asked, clue) = match cached {
+        let (key, clue) = match cached {
             Some(cached) => cached,
             None => {
                 let text = decode(content.detoast())?.as_str();
-                let clue = with_fingerprinter(&asked.0, |fingerprinter| clue(fingerprinter, text, share));
-                (asked, clue?)
+                let clue = with_fingerprinter(&key.0, |fingerprinter| clue(fingerprinter, text, share));
+                (key, clue?)
             }
         };
-        report_short(&clue)?;
+        refuse_short(&clue)?;
+        notice_incomplete(&clue);
         let mut runs = Vec::new();
         runs.try_reserve_exact(clue.runs.len()).unwrap_or_else(|_| out_of_memory());
         runs.extend(clue.runs.iter().copied().map(u64::cast_signed));
         if is_cached || self.text.store(identity, MAX_CACHED_CLUE_BYTES) {
-            self.clue = Some((asked, clue));
+            self.clue = Some((key, clue));
         }
         Ok(runs)
     }
 }
 
-/// Sends a notice, once a statement, if some texts that have the clue may not be found. An error if the clue is too
-/// short.
-fn report_short(clue: &Clue) -> Result<()> {
-    if let Some(short) = clue.too_short() {
-        return Err(invalid_parameter(short.to_string())
-            .with_detail(ShortClue::detail())
-            .with_hint("Use LIKE or full text search for shorter clues."));
-    }
+/// An error if the clue is too short.
+fn refuse_short(clue: &Clue) -> Result<()> {
+    let Some(short) = clue.too_short() else { return Ok(()) };
+    Err(invalid_parameter(short.to_string())
+        .with_detail(ShortClue::detail())
+        .with_hint("Use LIKE or full text search for shorter clues."))
+}
+
+/// Sends a notice, once a statement, if some texts that have the clue may not be found.
+fn notice_incomplete(clue: &Clue) {
     // SAFETY: a statement is running, and this only reads when it began.
     let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };
     if clue.found == Found::Most && !clue.is_empty() && NOTICED.replace(statement) != statement {
@@ -92,5 +97,4 @@ fn report_short(clue: &Clue) -> Result<()> {
             ))
             .report(PgLogLevel::NOTICE);
     }
-    Ok(())
 }

@@ -16,15 +16,14 @@ use postgres::owner::is_owner;
 use postgres::subtransaction::try_in_subtransaction;
 use postgres::text::text_from_server_string;
 use postgres::trigger::{is_before_each_row, is_enabled, protocol_violated};
-use serde_json::{Error, Value};
+use serde_json::Value;
 
 use super::definition::arguments::{Arguments, TRIGGER_NAME, USAGE};
-use super::definition::mark_check::set_marks;
 use super::definition::members::{Members, check_is_whole};
 use super::row::evaluation::Evaluator;
 use crate::sql::functions::ExtensionSchema;
 
-/// The length of arguments that are shown, in bytes. It is far below that of a string in a `jsonb`.
+/// The limit on arguments that are shown, in bytes: far below that on a string in a `jsonb`.
 const MAX_SHOWN_BYTES: usize = 1 << 24;
 
 /// The arguments of a guard's trigger, as `pg_trigger` stores them: each ends with a NUL. The result has the key
@@ -32,12 +31,12 @@ const MAX_SHOWN_BYTES: usize = 1 << 24;
 /// able to make a listing of all guards fail.
 #[pg_extern(sql = false)]
 fn simhash_guard_definition(arguments: &[u8]) -> Result<AnyElement> {
-    let with_error = |message: &str| object([("error", string(message))]);
-    let document = definition(arguments).unwrap_or_else(|error| with_error(error.message()));
-    // The functions that raise this error hold nothing that an aborted transaction would release.
+    let error_document = |message: &str| object([("error", string(message))]);
+    let document = definition(arguments).unwrap_or_else(|error| error_document(error.message()));
+    // No subtransaction is needed to catch this error: to_jsonb only allocates memory.
     PgTryBuilder::new(AssertUnwindSafe(|| to_jsonb(&document)))
         .catch_when(PgSqlErrorCode::ERRCODE_UNTRANSLATABLE_CHARACTER, |_| {
-            to_jsonb(&with_error("the arguments have a character that this database cannot represent"))
+            to_jsonb(&error_document("the arguments have a character that this database cannot represent"))
         })
         .execute()
 }
@@ -50,7 +49,8 @@ fn definition(arguments: &[u8]) -> Result<String> {
     let document = object(Arguments::parse_stored(arguments)?.to_json_members()?);
     // Each number becomes the shortest one of the same `f64`, which is what it means here: `jsonb` refuses numbers of
     // very many digits, such as 1e-99999.
-    let unreadable = |error: Error| user_error(PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, error.to_string());
+    let unreadable =
+        |error: serde_json::Error| user_error(PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, error.to_string());
     serde_json::from_str::<Value>(&document).map(|document| document.to_string()).map_err(unreadable)
 }
 
@@ -68,7 +68,7 @@ fn simhash_guard_error(
     call: Call<'_>,
 ) -> Result<Option<AnyElement>> {
     let arguments = Arguments::parse_stored(arguments)?;
-    let tried = || {
+    let check = || {
         if !is_before_each_row(tgtype, is_conditional) {
             let message = "the trigger is not BEFORE INSERT OR UPDATE FOR EACH ROW, without OF and WHEN, as that of \
                  simhash_guard";
@@ -79,26 +79,27 @@ fn simhash_guard_error(
             return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message));
         }
         if is_owner(target) {
-            check_is_free(target)?;
+            lock_at_once(target)?;
             Target::lock(target, ACCESS_SHARE, |table| {
                 check_is_whole(table)?;
                 try_guard(target, &arguments, call)
             })?;
         }
+        // The name is checked last: under another name, the guard decides all the same.
         if name.to_bytes() != TRIGGER_NAME.as_bytes() {
             let message = format!("the trigger is not named {TRIGGER_NAME}, so others may fire after it");
             return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message));
         }
         Ok(())
     };
-    try_in_subtransaction(AssertUnwindSafe(tried)).err().map(|error| text_from_server_string(&error)).transpose()
+    try_in_subtransaction(AssertUnwindSafe(check)).err().map(|error| text_from_server_string(&error)).transpose()
 }
 
-/// An error if a table or one of its partitions is locked: a list of guards must not wait.
-fn check_is_free(target: Oid) -> Result<()> {
+/// Locks a table and its partitions; an error if that would wait, as a list of guards must not.
+fn lock_at_once(target: Oid) -> Result<()> {
     // SAFETY: any OID may be locked.
-    let is_free = |member: Oid| unsafe { pg_sys::ConditionalLockRelationOid(member, ACCESS_SHARE) };
-    if with_inheritors(target, NO_LOCK).into_iter().all(is_free) {
+    let lock = |member: Oid| unsafe { pg_sys::ConditionalLockRelationOid(member, ACCESS_SHARE) };
+    if with_inheritors(target, NO_LOCK).into_iter().all(lock) {
         return Ok(());
     }
     let message = "the table is locked, and so its guard was not tried";
@@ -107,10 +108,7 @@ fn check_is_free(target: Oid) -> Result<()> {
 
 fn try_guard(target: Oid, arguments: &Arguments, call: Call<'_>) -> Result<()> {
     let schema = ExtensionSchema::from_function(call.function());
-    let mut searched = Members::read(target, None)?.searched(arguments, schema)?;
-    if let Some(mark) = &arguments.mark_column {
-        set_marks(&mut searched, mark)?;
-    }
+    let searched = Members::read(target, None)?.searched_with_marks(arguments, schema)?;
     // SAFETY: the memory context of the running call.
     let evaluator = unsafe { Evaluator::new(TRIGGER_NAME.to_owned(), PgMemoryContexts::CurrentMemoryContext.value()) };
     evaluator.try_stored_rows(&searched)

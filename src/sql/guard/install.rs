@@ -18,13 +18,13 @@ use postgres::heap::primary_key::PrimaryKey;
 use postgres::json::RawJsonb;
 use postgres::spi::execute;
 use postgres::text::{RawText, decode, from_bytes};
-use postgres::trigger::{arguments, is_before_each_row, is_enabled, triggers};
+use postgres::trigger::{arguments, is_before_each_row, is_enabled, table_of_original, triggers};
 use simhash::error::shorten;
 
 use super::definition::arguments::{Action, Arguments, TRIGGER_NAME};
 use super::definition::asked_source::find_source;
 use super::definition::asked_sql::AskedSql;
-use super::definition::condition::{AMONG, UNLESS, condition_sql};
+use super::definition::condition::{Unless, among_sql};
 use super::definition::criterion::AskedCriterion;
 use super::definition::distribution::{check_allows_triggers, check_can_guard};
 use super::definition::mark_check::{check_mark_column, set_marks};
@@ -112,6 +112,14 @@ impl AskedGuard {
         let arguments = new.to_texts()?;
         let is_the_same =
             existing.as_ref().is_some_and(|existing| existing.is_before_each_row && existing.arguments == arguments);
+        if let Some(root) = existing.as_ref().and_then(|guard| guard.root)
+            && !is_the_same
+        {
+            let (partition, name) = (&table.name, relation_name(root)?.unwrap_or_default());
+            let message = format!("partition \"{partition}\" has the guard of table \"{name}\"");
+            return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                .with_hint("Call simhash_guard for that table."));
+        }
         let message = match existing {
             Some(_) if is_the_same => format!("table \"{}\" is already guarded, skipping", table.name),
             Some(_) => format!("replacing trigger {TRIGGER_NAME} on table \"{}\"", table.name),
@@ -148,7 +156,12 @@ impl AskedGuard {
             self.source.get_or_insert_with(|| AskedSql::of_guard(&guard.source));
         }
         self.among = self.among.or_else(|| sql(&guard.among));
-        self.unless = self.unless.or_else(|| sql(&guard.unless));
+        if self.unless.is_none()
+            && let Some(unless) = &guard.unless
+        {
+            unless.parse(table)?;
+            self.unless = Some(AskedSql::of_guard(&unless.sql));
+        }
         Ok(self)
     }
 
@@ -164,8 +177,8 @@ impl AskedGuard {
         let asked = self.criterion.map_or_else(|| AskedCriterion::from_json("{}".to_owned()), Ok)?;
         let (source, criterion) = find_source(self.source.as_ref(), &members, &asked, self.schema)?;
         let mark_column = self.mark_column.filter(|mark| !mark.is_empty());
-        let among = condition_sql(self.among.as_ref(), relation, AMONG, mark_column.as_deref())?;
-        let unless = condition_sql(self.unless.as_ref(), relation, UNLESS, mark_column.as_deref())?;
+        let among = among_sql(self.among.as_ref(), relation, mark_column.as_deref())?;
+        let unless = Unless::asked(self.unless.as_ref(), relation, mark_column.as_deref())?;
         let arguments = Arguments { action, criterion, source, mark_column, scope, among, unless };
         let mut searched = members.searched(&arguments, Some(self.schema))?;
         check_mark(&arguments, relation, &mut searched)?;
@@ -242,10 +255,14 @@ fn commands_to_restore_states(schema: ExtensionSchema, table: &Target) -> Result
     let mut commands = Vec::new();
     // CREATE TRIGGER takes the same lock, and so does ALTER TABLE ... DISABLE TRIGGER.
     for member in table.family(SHARE_ROW_EXCLUSIVE)? {
-        let state = match find_guard(schema, &member)?.map(|guard| guard.tgenabled) {
-            Some(pg_sys::TRIGGER_FIRES_ALWAYS) => "ENABLE ALWAYS",
-            Some(pg_sys::TRIGGER_FIRES_ON_REPLICA) => "ENABLE REPLICA",
-            Some(pg_sys::TRIGGER_DISABLED) => "DISABLE",
+        let Some(guard) = find_guard(schema, &member)? else { continue };
+        if member.oid != table.oid && guard.root.is_none() {
+            notice(format!("replacing trigger {TRIGGER_NAME} on partition \"{}\"", member.name));
+        }
+        let state = match guard.tgenabled {
+            pg_sys::TRIGGER_FIRES_ALWAYS => "ENABLE ALWAYS",
+            pg_sys::TRIGGER_FIRES_ON_REPLICA => "ENABLE REPLICA",
+            pg_sys::TRIGGER_DISABLED => "DISABLE",
             _ => continue,
         };
         commands.push(format!("ALTER TABLE ONLY {} {state} TRIGGER {TRIGGER_NAME}", member.sql()));
@@ -254,6 +271,8 @@ fn commands_to_restore_states(schema: ExtensionSchema, table: &Target) -> Result
 }
 
 struct ExistingGuard {
+    /// The partitioned table that has the guard, if this is its trigger on a partition.
+    root: Option<pg_sys::Oid>,
     arguments: Vec<String>,
     is_before_each_row: bool,
     /// When it fires, as `pg_trigger` has it.
@@ -289,6 +308,7 @@ fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<Existing
     let arguments = unsafe { arguments(guard) }.into_iter().map(|argument| from_bytes(argument.to_bytes()));
     let is_conditional = !guard.tgqual.is_null() || guard.tgnattr > 0;
     Ok(Some(ExistingGuard {
+        root: if guard.tgisclone { table_of_original(guard.tgoid)? } else { None },
         arguments: arguments.collect::<Result<_, _>>()?,
         is_before_each_row: is_before_each_row(guard.tgtype, is_conditional),
         tgenabled: guard.tgenabled as u8,

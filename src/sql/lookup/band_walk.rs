@@ -5,8 +5,8 @@ use std::slice;
 
 use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::ScanKeyData;
-use postgres::error::out_of_memory;
-use postgres::heap::entry_scan::{EntryRead, Fetched, KeyCondition};
+use postgres::heap::entry_scan::{Fetched, KeyCondition};
+use postgres::memory::insert;
 
 use super::query_indexes::QueryIndexes;
 use super::text_keys::TextKeys;
@@ -19,9 +19,9 @@ pub struct BandWalk {
     has_same: bool,
     /// What is looked up; None if no row can be near.
     keys: Option<TextKeys>,
-    /// The number of bands that have been looked up completely.
+    /// The band that is looked up now or next.
     band: usize,
-    /// Whether the next band is being looked up.
+    /// Whether its look-up has begun.
     is_scanning: bool,
     /// The tids of the rows that were fetched before the last band, about 16 bytes each: near rows have several bands
     /// in common.
@@ -53,9 +53,8 @@ impl BandWalk {
                 self.indexes.look_up(self.band, KeyCondition::AnyOf(slice::from_ref(&band)), Some(&keys.sizes));
                 self.is_scanning = true;
             }
-            let Some(scan) = self.indexes.scan(self.band) else { return false };
-            // SAFETY: the closure does not panic.
-            if unsafe { scan.next(|_| true) } == EntryRead::End {
+            let scan = self.indexes.scan(self.band).expect("the band is being looked up");
+            if !scan.next_any() {
                 self.is_scanning = false;
                 self.indexes.release(self.band);
                 self.band += 1;
@@ -68,8 +67,7 @@ impl BandWalk {
             let row = self.indexes.fetch(self.band);
             // A dead row is fetched again from each index, so that each marks its entry.
             if self.band + 1 < self.bands && row != Fetched::Dead {
-                self.fetched.try_reserve(1).unwrap_or_else(|_| out_of_memory());
-                self.fetched.insert(tid);
+                insert(&mut self.fetched, tid);
             }
             if row == Fetched::Row {
                 return true;

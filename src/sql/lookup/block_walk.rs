@@ -10,7 +10,7 @@ use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::ItemPointerData;
 use postgres::error::out_of_memory;
 use postgres::heap::entry_scan::{EntryRead, Fetched, KeyCondition, MAX_VALUES_AT_ONCE};
-use postgres::memory::push;
+use postgres::memory::{insert, push};
 use simhash::hamming;
 use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::{Growth, Step};
@@ -171,8 +171,7 @@ impl BlockWalk {
     pub fn next_null(&mut self) -> Option<ItemPointerData> {
         postgres::interrupts::tick();
         let scan = self.indexes.scan(FIRST_INDEX)?;
-        // SAFETY: the closure does not panic. It refuses no entry, so the scan does not pause.
-        matches!(unsafe { scan.next(|_| true) }, EntryRead::Entry(_)).then(|| scan.tid())
+        scan.next_any().then(|| scan.tid())
     }
 
     /// The next near entry of a task; None at the end of the task, or if its step is given up.
@@ -229,9 +228,11 @@ impl BlockWalk {
     fn fetch(&mut self, index: usize) -> Fetched {
         let tid = self.indexes.scan(index).map(|scan| item_pointer_to_u64(scan.tid()));
         let fetched = self.indexes.fetch(index);
-        if fetched == Fetched::Dead && self.dead_tids.len() < MAX_STORED_TIDS {
-            self.dead_tids.try_reserve(1).unwrap_or_else(|_| out_of_memory());
-            self.dead_tids.extend(tid);
+        if fetched == Fetched::Dead
+            && self.dead_tids.len() < MAX_STORED_TIDS
+            && let Some(tid) = tid
+        {
+            insert(&mut self.dead_tids, tid);
         }
         fetched
     }

@@ -204,7 +204,7 @@ fn without_zeros(digits: Expression) -> Option<Expression> {
     };
     match &arguments[..] {
         &[digits, from, to] if removes_zeros_alone && from.text() == Some(b"0") && to.text() == Some(b"") => {
-            digits.without_relabelling().cast_by_text()
+            digits.without_relabelling().argument_of_text_cast()
         }
         _ => None,
     }

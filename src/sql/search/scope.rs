@@ -17,10 +17,10 @@ pub struct ScopeConditions {
 impl ScopeConditions {
     /// # Safety
     /// The expressions belong to the plan of `parent`, which is being initialised and lives as long as the result.
-    /// There is one for each key.
-    pub unsafe fn new(keys: &[ScopeKey], values: &[Expression], parent: *mut pg_sys::PlanState) -> Self {
-        let key = |(attnum, (key, value)): (i16, (&ScopeKey, &Expression))| {
-            let ScopeKey { function, value_type, collation } = *key;
+    /// There is one for each column.
+    pub unsafe fn new(columns: &[ScopeKey], values: &[Expression], parent: *mut pg_sys::PlanState) -> Self {
+        let scan_key = |(attnum, (column, value)): (i16, (&ScopeKey, &Expression))| {
+            let ScopeKey { function, value_type, collation } = *column;
             // SAFETY: the caller passes expressions of the plan. The function is the equality of the index's operator
             // family for the column's type and `value_type`.
             unsafe {
@@ -29,7 +29,8 @@ impl ScopeConditions {
                 (key, pg_sys::ExecInitExpr(value.as_ptr().cast(), parent))
             }
         };
-        let keys = (1..).zip(keys.iter().zip(values)).map(key).collect();
+        // The scope's columns are the first ones of each index.
+        let keys = (1..).zip(columns.iter().zip(values)).map(scan_key).collect();
         // SAFETY: the node has the query's state, whose end frees the context.
         Self { keys, context: unsafe { pg_sys::CreateExprContext((*parent).state) } }
     }
@@ -38,12 +39,13 @@ impl ScopeConditions {
     /// own index scans, a value may be part of another node's row: when that row is replaced, this scan is restarted.
     pub fn keys(&mut self) -> Option<Vec<pg_sys::ScanKeyData>> {
         let (mut keys, values): (Vec<_>, Vec<_>) = self.keys.iter().copied().unzip();
-        let value = |(scan_key, key_expr)| pg_sys::IndexRuntimeKeyInfo { scan_key, key_expr, key_toastable: false };
-        let mut values: Vec<_> = keys.iter_mut().map(std::ptr::from_mut).zip(values).map(value).collect();
+        let runtime_key =
+            |(scan_key, key_expr)| pg_sys::IndexRuntimeKeyInfo { scan_key, key_expr, key_toastable: false };
+        let mut runtime_keys: Vec<_> = keys.iter_mut().map(std::ptr::from_mut).zip(values).map(runtime_key).collect();
         // SAFETY: the values of the last search are no longer used, and the node of the expressions is running.
         unsafe {
             pg_sys::ReScanExprContext(self.context);
-            pg_sys::ExecIndexEvalRuntimeKeys(self.context, values.as_mut_ptr(), values.len() as i32);
+            pg_sys::ExecIndexEvalRuntimeKeys(self.context, runtime_keys.as_mut_ptr(), runtime_keys.len() as i32);
         }
         keys.iter().all(|key| key.sk_flags & pg_sys::SK_ISNULL as i32 == 0).then_some(keys)
     }

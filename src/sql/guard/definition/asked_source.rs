@@ -217,7 +217,7 @@ fn not_indexed(
     }
     let (source, guarded) = (made_from.or(named).or(text_column(table)), asked.of_texts("{}")?);
     let source = source.map_or(Ok("...".to_owned()), sql)?;
-    let error = no_bands(table, &source, 0, &guarded)?;
+    let error = no_bands(table, &source, None, &guarded)?;
     if made_from.is_none() {
         return Ok(error);
     }

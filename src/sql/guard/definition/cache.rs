@@ -59,28 +59,32 @@ pub fn guard_of_trigger(function: Oid, event: &RowEvent, previous: Option<&Rc<Gu
 /// the two.
 fn cached(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
     if !HAS_CALLBACK.replace(true) {
-        let functions = pg_sys::SysCacheIdentifier::PROCOID as _;
+        use pg_sys::SysCacheIdentifier::{ENUMOID, NAMESPACEOID, PROCOID};
         // SAFETY: the callbacks are functions of this library, which is never unloaded.
         unsafe {
             pg_sys::CacheRegisterRelcacheCallback(Some(table_changed), Datum::null());
-            pg_sys::CacheRegisterSyscacheCallback(functions, Some(function_changed), Datum::null());
+            for named in [PROCOID, ENUMOID, NAMESPACEOID] {
+                pg_sys::CacheRegisterSyscacheCallback(named as _, Some(name_changed), Datum::null());
+            }
         }
     }
     drop_changed();
     let trigger = event.trigger().tgoid;
-    let has_arguments = |guard: &&Rc<Guard>| guard.identity.has_arguments_of(event);
-    if let Some(guard) = GUARDS.with_borrow(|guards| guards.get(&trigger)?.iter().find(has_arguments).cloned()) {
+    let serves = |guard: &&Rc<Guard>| guard.identity.has_arguments_of(event) && guard.is_for_current_role();
+    if let Some(guard) = GUARDS.with_borrow(|guards| guards.get(&trigger)?.iter().find(serves).cloned()) {
         return Ok(guard);
     }
     let identity = Identity::from_event(event)?;
-    let is_same = |guard: &&Rc<Guard>| guard.identity == identity;
+    let is_same = |guard: &&Rc<Guard>| guard.identity == identity && guard.is_for_current_role();
     let shared = GUARDS.with_borrow(|guards| guards.values().flatten().find(is_same).cloned());
     let guard = shared.map_or_else(|| Guard::new(function, identity, event).map(Rc::new), Ok)?;
     GUARDS.with_borrow_mut(|guards| {
         if guards.len() >= MAX_CACHED_TRIGGERS {
             guards.clear();
         }
-        guards.entry(trigger).or_default().push(guard.clone());
+        let of_trigger = guards.entry(trigger).or_default();
+        of_trigger.retain(|other| other.identity != guard.identity);
+        of_trigger.push(guard.clone());
     });
     Ok(guard)
 }
@@ -116,8 +120,9 @@ unsafe extern "C-unwind" fn table_changed(_argument: Datum, table: Oid) {
     });
 }
 
-/// PostgreSQL calls this if a function may have changed, which an expression of any guard may name.
+/// PostgreSQL calls this if a function, a label of an enum or a schema may have changed, which an expression of any guard
+/// may name.
 #[pg_guard]
-unsafe extern "C-unwind" fn function_changed(_argument: Datum, _cache: c_int, _hash: u32) {
+unsafe extern "C-unwind" fn name_changed(_argument: Datum, _cache: c_int, _hash: u32) {
     CHANGED.set(vec![Oid::INVALID]);
 }

@@ -15,8 +15,8 @@ use postgres::trigger::{RowEvent, table_of_original};
 use simhash::search::lock_keys::Secret;
 
 use super::arguments::{Action, Arguments};
+use super::condition::Unless;
 use super::distribution::{check_sees_all, user_names_of};
-use super::mark_check::set_marks;
 use super::members::Members;
 use super::searched_table::SearchedTable;
 use super::source::column_name;
@@ -33,13 +33,15 @@ pub struct Identity {
     detached: Option<Oid>,
 }
 
+/// What a trigger needs to decide about rows. The cache stores it between statements.
 pub struct Guard {
     pub identity: Identity,
-    /// The secret with which lock keys are hashed.
     pub secret: Secret,
     pub action: Action,
-    /// The condition under which a new row is stored unchecked, as SQL.
-    pub unless: Option<String>,
+    pub unless: Option<Unless>,
+    /// The role that has looked up the names in the guard's expressions, which other roles may not be allowed to; None
+    /// if there are no expressions.
+    role: Option<Oid>,
     /// The tables to search: the table, or all partitions of a partitioned table.
     pub searched: Vec<SearchedTable>,
     /// All tables that the guard depends on, including partitioned ones.
@@ -47,6 +49,8 @@ pub struct Guard {
 }
 
 impl Guard {
+    /// Reads what the trigger of an event needs, which executes `function`. An error if it could not decide: a column is
+    /// missing, a table cannot be searched, or its rows are elsewhere.
     pub fn new(function: Oid, identity: Identity, event: &RowEvent) -> Result<Self> {
         let arguments =
             identity.arguments.iter().map(|argument| from_bytes(argument.to_bytes())).collect::<Result<Vec<_>, _>>()?;
@@ -54,16 +58,21 @@ impl Guard {
         let Arguments { source, mark_column, scope, .. } = &arguments;
         check_columns(event, column_name(source).iter().chain(mark_column).chain(scope))?;
         let members = Members::read(identity.root, identity.detached)?;
-        let sees_all = |&member: &Oid| check_sees_all(&Relation::open(member), scope);
-        members.all.iter().try_for_each(sees_all)?;
-        let schema = ExtensionSchema::from_function(function);
-        let mut searched = members.searched(&arguments, schema)?;
-        if let Some(mark) = mark_column {
-            set_marks(&mut searched, mark)?;
+        for &member in &members.all {
+            check_sees_all(&Relation::open(member), scope)?;
         }
+        let searched = members.searched_with_marks(&arguments, ExtensionSchema::from_function(function))?;
         let secret = identity.secret();
+        let has_expressions =
+            arguments.among.is_some() || arguments.unless.is_some() || column_name(&arguments.source).is_none();
+        let role = has_expressions.then(current_role);
         let Arguments { action, unless, .. } = arguments;
-        Ok(Self { identity, secret, action, unless, searched, members: members.all })
+        Ok(Self { identity, secret, action, unless, role, searched, members: members.all })
+    }
+
+    /// Whether the current role may use the guard as it is: it has looked up the names itself, or there are none.
+    pub fn is_for_current_role(&self) -> bool {
+        self.role.is_none_or(|role| role == current_role())
     }
 
     /// The position, in `searched`, of the table of a trigger.
@@ -79,7 +88,7 @@ impl Guard {
 
 impl Identity {
     pub fn from_event(event: &RowEvent) -> Result<Self> {
-        let (root, own) = (root(event)?, event.table().oid());
+        let (root, own) = (root_of(event)?, event.table().oid());
         let is_member = root == own || with_inheritors(root, NO_LOCK).contains(&own);
         let arguments = event.arguments().into_iter().map(CStr::to_owned).collect();
         Ok(Self { root, arguments, detached: (!is_member).then_some(own) })
@@ -119,6 +128,11 @@ impl Identity {
     }
 }
 
+fn current_role() -> Oid {
+    // SAFETY: a plain number of this process.
+    unsafe { pg_sys::GetUserId() }
+}
+
 /// An error that names the guard if its table lacks a column.
 fn check_columns<'a>(event: &RowEvent, names: impl Iterator<Item = &'a String>) -> Result<()> {
     let table = event.table();
@@ -139,7 +153,7 @@ fn check_columns<'a>(event: &RowEvent, names: impl Iterator<Item = &'a String>) 
 ///
 /// A trigger that was created on the partition itself sees only this partition: its owner may not have the right to
 /// read the other partitions, and by choosing the trigger's arguments could learn much about their rows.
-fn root(event: &RowEvent) -> Result<Oid> {
+fn root_of(event: &RowEvent) -> Result<Oid> {
     let trigger = event.trigger();
     let original = if trigger.tgisclone { table_of_original(trigger.tgoid)? } else { None };
     Ok(original.unwrap_or_else(|| event.table().oid()))

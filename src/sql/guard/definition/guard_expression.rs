@@ -103,18 +103,19 @@ impl GuardExpressions {
         if let GuardCriterion::Texts(_) = arguments.criterion {
             source = as_text(source).ok_or_else(|| not_a_text(table))?;
         }
-        let condition = |sql: &Option<String>, argument| {
-            let Some(sql) = sql else { return Ok(None) };
-            GuardExpression::new(table, argument, parse_condition(table, sql, argument)?, schema).map(Some)
-        };
         let for_stored_rows = |among: GuardExpression| {
             among.for_stored_rows("Put the condition into a stored column, which may be generated: among => 'live'.")
         };
+        let among = arguments.among.as_ref().map(|sql| {
+            GuardExpression::new(table, AMONG, parse_condition(table, sql, AMONG)?, schema).and_then(for_stored_rows)
+        });
+        let unless =
+            arguments.unless.as_ref().map(|unless| GuardExpression::new(table, UNLESS, unless.parse(table)?, schema));
         let expressions = Self {
             source: GuardExpression::new(table, SOURCE, source, schema)?
                 .for_stored_rows("Put the text into a stored generated column, and index and guard that column.")?,
-            among: condition(&arguments.among, AMONG)?.map(for_stored_rows).transpose()?,
-            unless: condition(&arguments.unless, UNLESS)?,
+            among: among.transpose()?,
+            unless: unless.transpose()?,
         };
         Ok((expressions, source))
     }

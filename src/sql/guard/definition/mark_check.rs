@@ -81,8 +81,8 @@ fn wrong_type(table: &Relation, mark: &Column, searched: &SearchedTable) -> Resu
     let named = Relation::open(searched.oid).name()?;
     if key.is_empty() {
         return Ok(error
-            .with_detail(format!("Table \"{named}\" has no primary key, which would name the row."))
-            .with_hint("Run ALTER TABLE ... ADD PRIMARY KEY."));
+            .with_detail(format!("The primary key names the row, and table \"{named}\" has none, or a deferrable one."))
+            .with_hint("Run ALTER TABLE ... ADD PRIMARY KEY, in place of a deferrable one."));
     }
     let names = key.iter().map(|column| column.name()).collect::<Result<Vec<_>, _>>()?;
     let detail = format!(

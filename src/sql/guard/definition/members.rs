@@ -9,6 +9,7 @@ use postgres::error::{Explain, Result, not_supported, user_error};
 
 use super::arguments::Arguments;
 use super::guard_expression::GuardExpressions;
+use super::mark_check::set_marks;
 use super::searched_table::SearchedTable;
 use super::source::check_has_source_of;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND, SIMHASH_BLOCK};
@@ -73,6 +74,19 @@ impl Members {
             SearchedTable::new(&table, arguments, schema)
         };
         self.with_rows.iter().map(searched).collect()
+    }
+
+    /// As [`Self::searched`], with the mark column of a guard that marks. An error if the column cannot store the marks.
+    pub fn searched_with_marks(
+        &self,
+        arguments: &Arguments,
+        schema: Option<ExtensionSchema>,
+    ) -> Result<Vec<SearchedTable>> {
+        let mut searched = self.searched(arguments, schema)?;
+        if let Some(mark) = &arguments.mark_column {
+            set_marks(&mut searched, mark)?;
+        }
+        Ok(searched)
     }
 }
 

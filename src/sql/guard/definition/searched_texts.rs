@@ -46,12 +46,16 @@ impl SearchedTexts {
             let (options, has_same) = (options.clone(), served.has_same);
             return Ok(Self { criterion, options, leading_scope_positions, indexes, has_same });
         }
-        let (source, most) = (source_sql(table, text)?, bands.iter().map(|bands| bands.indexes.len()).max());
-        match (of_text.first(), of_options.first()) {
-            (Some(other), None) => Err(other_options(table, &source, &other.call.options_json()?)?),
-            (_, Some(other)) if most.is_none() => Err(other_scope(table, &source, &other.scope)?),
-            _ => Err(no_bands(table, &source, most.unwrap_or(0), guarded)?),
-        }
+        let source = source_sql(table, text)?;
+        let indexed = match (&of_text[..], &of_options[..]) {
+            ([other, ..], []) => return Err(other_options(table, &source, &other.call.options_json()?)?),
+            ([_, ..], [other, ..]) if !of_options.iter().any(|index| is_within(&index)) => {
+                return Err(other_scope(table, &source, &other.scope)?);
+            }
+            ([], _) => None,
+            _ => Some(bands.iter().map(|bands| bands.indexes.len()).max().unwrap_or(0)),
+        };
+        Err(no_bands(table, &source, indexed, guarded)?)
     }
 }
 
@@ -67,13 +71,16 @@ pub fn indexed_bands(table: &Relation, text: Option<Expression>) -> Vec<BandInde
     indexes.into_iter().filter(is_wanted).collect()
 }
 
-/// The error for a text of which only the first `indexed` bands are indexed.
-pub fn no_bands(table: &Relation, source: &str, indexed: usize, guarded: &GuardedTexts) -> Result<ErrorReport> {
+/// The error for a text of which only the first `indexed` bands are indexed; None if no band is.
+pub fn no_bands(table: &Relation, source: &str, indexed: Option<usize>, guarded: &GuardedTexts) -> Result<ErrorReport> {
     let (name, bands) = (table.name()?, guarded.criterion.bands);
     let message = match indexed {
-        0 => format!("table \"{name}\" has no index on the bands of {source}"),
-        1 => format!("table \"{name}\" has an index on the first band of {source}, and the guard needs {bands}"),
-        _ => format!("table \"{name}\" has indexes on {indexed} bands of {source}, and the guard needs {bands}"),
+        None => format!("table \"{name}\" has no index on the bands of {source}"),
+        Some(0) => format!("table \"{name}\" has no index on the first band of {source}"),
+        Some(1) => format!("table \"{name}\" has an index on the first band of {source}, and the guard needs {bands}"),
+        Some(indexed) => {
+            format!("table \"{name}\" has indexes on {indexed} bands of {source}, and the guard needs {bands}")
+        }
     };
     Ok(unserved(message)
         .with_detail(

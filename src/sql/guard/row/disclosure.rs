@@ -39,7 +39,7 @@ impl Disclosure {
         };
         let primary_key = &searched.primary_key;
         let key = if shows(&primary_key.columns().map(|column| column.attnum).collect::<Vec<_>>()) {
-            primary_key.describe(&nearest.key)?.zip(primary_key.to_json(&nearest.key)?)
+            primary_key.describe(&nearest.primary_key)?.zip(primary_key.to_json(&nearest.primary_key)?)
         } else {
             None
         };

@@ -18,6 +18,7 @@ use super::search::{Closeness, NearQuery};
 use super::statement::Statement;
 use crate::sql::guard::definition::arguments::Action;
 use crate::sql::guard::definition::distribution::user_name_of;
+use crate::sql::guard::definition::guard_expression::GuardExpression;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 
 /// The near row that a search has found: the closest one if the guard rejects, otherwise the first one.
@@ -25,9 +26,10 @@ pub struct NearDuplicate<'a> {
     pub closeness: Closeness,
     /// The table of the row.
     pub searched: &'a SearchedTable,
-    pub key: KeyValue,
-    /// The tid in the index entry by which the row was found, or the row's own.
+    pub primary_key: KeyValue,
+    /// The tid in the index entry by which the row was found, or the row's own. ON CONFLICT may find the same entry.
     pub entry: ItemPointerData,
+    /// Of equally close rows of a table, the one with the smallest tid is the nearest.
     tid: ItemPointerData,
     /// Whether this transaction's snapshot sees the row.
     pub is_visible: bool,
@@ -51,15 +53,17 @@ pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery) -> Result<Near
     let mut rows = NearRows::default();
     query.each_near(&statement.guard.searched, |searched, candidate| {
         let is_present = candidate.state == VersionState::Present;
+        // Each index that has the row's key finds it again. It is compared once.
         if is_present && !query.earlier.add_compared(searched.oid, candidate.version.row()) {
             return Ok(Continue(()));
         }
         if may_be_duplicate(statement, searched, &candidate)? {
-            rows.add(searched, &candidate, query)?;
+            rows.consider(searched, &candidate, query)?;
         }
         let is_decided = rows.nearest.as_ref().is_some_and(|nearest| any_suffices || nearest.closeness.is_highest());
         Ok(if is_decided { Break(()) } else { Continue(()) })
     })?;
+    // A near row that is stored, or a transaction that stores one, decides before a row that is pending.
     if rows.nearest.is_none() && rows.awaited.is_none() {
         check_pending(statement, query)?;
     }
@@ -74,16 +78,17 @@ fn may_be_duplicate(statement: &Statement, searched: &SearchedTable, candidate: 
     if searched.mark.as_ref().is_some_and(|mark| row.value(mark.column).is_some()) {
         return Ok(false);
     }
-    match candidate.state {
-        // If the inserting transaction rolls back, VACUUM may remove the values that it stored out of line. So do
-        // not read them yet, as in [`NearRows::add`].
-        VersionState::Depends { inserts: true, .. }
-            if searched.expressions.among.as_ref().is_some_and(|among| among.reads_out_of_line(row)) =>
-        {
-            Ok(true)
-        }
-        _ => statement.evaluator.is_among(searched, row, RowKind::Stored),
+    if searched.expressions.among.as_ref().is_some_and(|among| may_vanish(candidate, among)) {
+        return Ok(true);
     }
+    statement.evaluator.is_among(searched, row, RowKind::Stored)
+}
+
+/// Whether VACUUM may remove a value that an expression reads at any time: it is stored out of line, by a transaction
+/// that may roll back. So it is not read before that transaction has ended.
+fn may_vanish(candidate: &FoundVersion, expression: &GuardExpression) -> bool {
+    matches!(candidate.state, VersionState::Depends { inserts: true, .. })
+        && expression.reads_out_of_line(candidate.version.row())
 }
 
 /// An error if the new row is near a row that another statement of this session is about to store. No search finds that
@@ -123,17 +128,15 @@ fn is_near_pending(statement: &Statement, pending: &PendingRow, query: &NearQuer
 }
 
 impl<'a> NearRows<'a> {
-    /// Adds a row that may be a near-duplicate, if it is close enough.
-    fn add(&mut self, searched: &'a SearchedTable, candidate: &FoundVersion, query: &NearQuery) -> Result<()> {
+    /// Stores a row that may be a near-duplicate as the nearest one, or its transaction as the awaited one, if it is
+    /// close enough.
+    fn consider(&mut self, searched: &'a SearchedTable, candidate: &FoundVersion, query: &NearQuery) -> Result<()> {
         let FoundVersion { version, state, entry, .. } = *candidate;
         let row = version.row();
         match state {
             VersionState::Depends { .. } if self.awaited.is_some() => {}
-            VersionState::Depends { on, inserts } => {
-                // If an inserting transaction rolls back, VACUUM may immediately remove the values that it stored out
-                // of line. So do not read such a text before the transaction has ended.
-                let may_vanish = inserts && searched.expressions.source.reads_out_of_line(row);
-                let may_be_near = if may_vanish {
+            VersionState::Depends { on, .. } => {
+                let may_be_near = if may_vanish(candidate, &searched.expressions.source) {
                     !query.earlier.is_refuted(searched, row)
                 } else {
                     query.closeness(searched, candidate)?.is_some()
@@ -149,8 +152,8 @@ impl<'a> NearRows<'a> {
                     return Ok(());
                 }
                 query.wanted.narrow(closeness);
-                let (key, is_visible) = (searched.primary_key.of_row(row), is_visible(candidate));
-                self.nearest = Some(NearDuplicate { closeness, searched, key, entry, tid, is_visible });
+                let (primary_key, is_visible) = (searched.primary_key.of_row(row), is_visible(candidate));
+                self.nearest = Some(NearDuplicate { closeness, searched, primary_key, entry, tid, is_visible });
                 if searched.mark.is_some() {
                     searched.originals.add(tid, || query.evaluator.key(searched, row, RowKind::Stored))?;
                 }

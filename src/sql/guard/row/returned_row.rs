@@ -55,7 +55,7 @@ fn with_mark(row: NewRow<'_>, nearest: &NearDuplicate) -> Result<HeapTuple> {
     let (Some(own), Some(of_nearest)) = (&row.statement.own_table().mark, &nearest.searched.mark) else {
         return Ok(row.without_mark());
     };
-    let value = of_nearest.value(&nearest.searched.primary_key, &nearest.key)?;
+    let value = of_nearest.value(&nearest.searched.primary_key, &nearest.primary_key)?;
     // SAFETY: the trigger's table has this column, and the value is of its type, as `set_marks` has checked.
     Ok(unsafe { row.event.with_value(own.column.into(), value) })
 }
@@ -88,7 +88,7 @@ fn reject(NewRow { statement, event }: NewRow<'_>, disclosure: &Disclosure) -> R
     };
     let mut hint = "Skip the row, or change the existing one.".to_owned();
     if let Some(unless) = &statement.guard.unless {
-        hint += &format!(" It is stored all the same if this holds: {unless}.");
+        hint += &format!(" It is stored all the same if this holds: {}.", unless.sql);
     }
     let report = user_error(CODE, format!("near-duplicate violates guard \"{name}\" of table \"{table}\""))
         .with_detail(disclosure.to_sentence())

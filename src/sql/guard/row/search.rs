@@ -13,10 +13,11 @@ use std::ops::ControlFlow::{Break, Continue};
 
 use pgrx::pg_sys::{ItemPointerData, Oid};
 use postgres::catalog::relation::Relation;
-use postgres::error::{Result, out_of_memory};
+use postgres::error::Result;
 use postgres::heap::dirty_scan::{DirtySearch, EntrySet, FoundVersion, VersionState, fetch_present};
 use postgres::heap::moment::Moment;
 use postgres::heap::row::{Row, TableSlot, has_tid};
+use postgres::memory::insert;
 use postgres::text::{TextArgument, decode};
 use simhash::error::Error;
 use simhash::fingerprint::Fingerprinter;
@@ -287,9 +288,7 @@ impl EarlierSearches {
         if source.reads_out_of_line(row)
             && let Some(text) = row.stored_bytes(&source.read_from)
         {
-            let mut texts = self.refuted_texts.borrow_mut();
-            texts.try_reserve(1).unwrap_or_else(|_| out_of_memory());
-            texts.insert(text);
+            insert(&mut self.refuted_texts.borrow_mut(), text);
         }
     }
 
