@@ -62,7 +62,7 @@ def flipped(rng, fingerprint, bits):
 
 
 def fingerprints(rng, count):
-    """Random ones, families of near ones, and the ends of the range."""
+    """Random ones, some that are near these, and the ends of the range."""
     found = [0, -1, 1, -(2**63), 2**63 - 1, 65535, -65536, 1 << 48, -(1 << 48)]
     while len(found) < count:
         first = signed(rng.getrandbits(64))
@@ -308,13 +308,13 @@ class Searches(Fingerprints):
     def test_complete(self):
         """With plans for each query and with a generic plan."""
         stored = self.fill()
-        for arguments, limit in self.SEARCHES:
+        for arguments, max_distance in self.SEARCHES:
             found = 0
             for mode in ("force_custom_plan", "force_generic_plan"):
                 self.connection.execute(f"SET plan_cache_mode = {mode}")
                 for turn in range(QUERIES):
                     query = flipped(self.rng, self.rng.choice(list(stored.values())), turn % 10)
-                    expected = [id for id, fingerprint in stored.items() if distance(fingerprint, query) <= limit]
+                    expected = [id for id, fp in stored.items() if distance(fp, query) <= max_distance]
                     search = f"SELECT id FROM photos WHERE simhash_near(simhash, {arguments}) ORDER BY id"
                     self.assertEqual(self.values(search, [query], prepare=True), expected)
                     found += len(expected)
@@ -412,8 +412,8 @@ class Inserts(Fingerprints):
         with connect() as other:
             self.assertEqual(self.wait_for(other, "ROLLBACK"), ["stored"])
 
-    def write(self, family, clients=8, rows=40):
-        """Many sessions store copies of the family at the same time; whether two of the stored rows are near."""
+    def write(self, originals, clients=8, rows=40):
+        """Many sessions store copies of these at the same time; whether two of the stored rows are near."""
         errors = []
 
         def work(seed):
@@ -421,7 +421,7 @@ class Inserts(Fingerprints):
             with connect() as connection:
                 for _ in range(rows):
                     try:
-                        self.insert(flipped(rng, rng.choice(family), 1), connection)
+                        self.insert(flipped(rng, rng.choice(originals), 1), connection)
                     except psycopg.errors.ExclusionViolation:
                         pass
                     except psycopg.Error as error:
@@ -438,10 +438,10 @@ class Inserts(Fingerprints):
         return any(distance(a, b) <= 3 for place, a in enumerate(stored) for b in stored[:place])
 
     def test_many_sessions(self):
-        family = [signed(self.rng.getrandbits(64)) for _ in range(20)]
-        self.assertFalse(self.write(family))
-        # All families are there: the copies of one differ in at most two bits.
-        self.assertEqual(self.values("SELECT count(*) FROM photos"), [len(family)])
+        originals = [signed(self.rng.getrandbits(64)) for _ in range(20)]
+        self.assertFalse(self.write(originals))
+        # A copy of each is there: the copies of one differ in at most two bits.
+        self.assertEqual(self.values("SELECT count(*) FROM photos"), [len(originals)])
 
 
 if __name__ == "__main__":

@@ -71,10 +71,10 @@ class Test(Comparison):
         super().__init__()
         self.connection = connect()
 
-    def answer(self, form, table, query, limit):
+    def answer(self, form, table, query, max_distance):
         """The rows and the plan, after as many executions as PostgreSQL awaits before it thinks of a generic plan.
         (Citus has none for several shards, and fails if it is forced to have one.)"""
-        execution = f"EXECUTE form ({query}, {limit})"
+        execution = f"EXECUTE form ({query}, {max_distance})"
         with self.prepared(form, table):
             for _ in range(6):
                 rows = self.rows(execution)
@@ -86,10 +86,10 @@ class Test(Comparison):
         for local_execution in ("on", "off") * 2:
             self.connection.execute(f"SET citus.enable_local_execution = {local_execution}")
             query = self.value(f"SELECT print_of({self.random.randrange(GROUPS)}, {self.random.randrange(4096)})")
-            limit = self.random.randrange(1, 9)
-            label = f"{name}, {local_execution}, {query}, {limit}"
-            rows, plan = self.answer(form, "prints", query, limit)
-            expected, _ = self.answer(of_copy, "prints_copy", query, limit)
+            max_distance = self.random.randrange(1, 9)
+            label = f"{name}, {local_execution}, {query}, {max_distance}"
+            rows, plan = self.answer(form, "prints", query, max_distance)
+            expected, _ = self.answer(of_copy, "prints_copy", query, max_distance)
             self.check_rows(label, rows, expected)
             # EXPLAIN shows one shard of each distributed query. A sub-select by the primary key needs no search.
             scans = [line for line in plan if "Scan" in line and "prints_" in line]

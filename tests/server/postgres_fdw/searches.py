@@ -41,7 +41,7 @@ FORMS = FORMS | {
     " (SELECT id FROM {t} WHERE simhash_near({t}.fp, q.fp # $1 # $1, $2) OFFSET 0) AS p",
 }
 JOIN = "SELECT n, id FROM questions AS q JOIN {t} AS p ON simhash_near(p.fp, q.fp, $2) WHERE n > $1 # $1"
-# The nearest rows: by a limit, and by a function that asks each server for as many, as docs/servers.md does.
+# The nearest rows: by LIMIT, and by a function that asks each server for as many, as docs/servers.md does.
 NEAREST = "SELECT fp <~> $1 AS distance FROM {t} ORDER BY distance LIMIT $2"
 NEAREST_FUNCTION = """
 CREATE FUNCTION nearest(query bigint, n integer) RETURNS TABLE (id bigint, distance integer) STABLE LANGUAGE plpgsql
@@ -97,12 +97,12 @@ class Test(Comparison):
             self.connection.execute(f"ALTER SERVER {server} OPTIONS ({options})")
         self.connect()
 
-    def answer(self, form, table, query, limit, mode):
-        """The sorted rows, and the plans of the other servers."""
+    def answer(self, form, table, query, number, mode):
+        """The sorted rows, and the plans of the other servers. The number is a distance, or one of rows."""
         self.connection.execute(f"SET plan_cache_mode = force_{mode}_plan")
         with self.prepared(form, table):
             new_plans()
-            return self.rows(f"EXECUTE form ({query}, {limit})"), new_plans()
+            return self.rows(f"EXECUTE form ({query}, {number})"), new_plans()
 
     def compare(self, name, form, table, *, searches=True, copy_form=None, servers=OTHERS, times=4):
         """Runs a form by several queries. Its rows must be those of the copy. Each of these servers must have searched
@@ -112,10 +112,10 @@ class Test(Comparison):
         wanted, other = (SEARCH, WHOLE) if searches else (WHOLE, SEARCH)
         for mode in ("custom", "generic") * times:
             query = f"print_of({self.random.randrange(400)}, {self.random.randrange(4096)})"
-            limit = self.random.randrange(1, 9)
-            label = f"{name} of {table}, {mode}, {query}, {limit}"
-            rows, plans = self.answer(form, table, query, limit, mode)
-            expected, _ = self.answer(copy_form or form, f"{table}_copy", query, limit, mode)
+            number = self.random.randrange(1, 9)
+            label = f"{name} of {table}, {mode}, {query}, {number}"
+            rows, plans = self.answer(form, table, query, number, mode)
+            expected, _ = self.answer(copy_form or form, f"{table}_copy", query, number, mode)
             self.check_rows(label, rows, expected)
             for server in OTHERS:
                 kinds = [kind(node) for plan in plans[server] for node in plan]
@@ -139,7 +139,7 @@ class Test(Comparison):
                 self.check(label, fetched >= ROWS / 2, f"only {fetched} rows were fetched")
 
     def nearest(self, options):
-        """Each server sorts its table, unless it has a limit of its own."""
+        """Each server sorts its table, unless it has a LIMIT of its own."""
         self.compare(f"{options}: nearest", NEAREST, "prints", searches=False)
         call = "SELECT distance FROM nearest($1, $2)"
         fetched = self.compare(f"{options}: nearest", call, "prints", copy_form=NEAREST)
