@@ -11,14 +11,15 @@ body { margin: 0; padding: 0; background-color: #f4f4f7; color: #51545e; font-fa
 @media only screen and (max-width: 600px) { .inner { width: 100%% !important; } .full { text-align: center; } }
 </style></head><body><table class="wrapper" width="100%%" cellpadding="0" cellspacing="0" role="presentation"><tr>
 <td align="center">
-<a href="https://example.com/?utm_source=mail&amp;utm_medium=newsletter" target="_blank" rel="noopener"><img src="https://cdn.example.com/assets/logo-header.png" alt="Logo" height="48" border="0"></a></td></tr><tr>
+<a href="https://example.com/?utm_source=mail&amp;utm_medium=newsletter" target="_blank" rel="noopener"
+><img src="https://cdn.example.com/assets/logo-header.png" alt="Logo" height="48" border="0"></a></td></tr><tr>
 <td class="inner" valign="top" style="word-break: break-word; letter-spacing: normal; text-decoration: none">
 <h1>%s</h1></td></tr></table></body></html>$$, subject)
 FROM (VALUES ('Invoice overdue: please pay'), ('Your parcel has arrived')) AS mails (subject);
 SELECT options, simhash(a.html, options) <~> simhash(b.html, options) AS distance,
        round(simhash_resemblance(a.html, b.html, options)::numeric, 3) AS resemblance
 FROM mails AS a JOIN mails AS b ON a.id = 1 AND b.id = 2, (VALUES (jsonb '{}'), ('{"markup": "html"}')) AS o (options);
--- A guard refuses the second mail unless it knows the markup. It compares with the options of the indexes.
+-- A guard leaves out the second mail unless its indexes have the option.
 CREATE TABLE as_text (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, html text);
 CREATE TABLE as_html (LIKE as_text INCLUDING ALL);
 SELECT simhash_index('as_text', 'html'), simhash_guard('as_text', 'skip'),
@@ -36,15 +37,16 @@ SELECT simhash_resemblance('<p>a b</p>', '<i>a</i> <b>b</b>', '{"markup": "html"
        simhash('<p>a b</p>', '{"markup": "html", "tokens": "chars"}') = simhash('a b', '{"tokens": "chars"}') AS chars,
        simhash('<p>' || repeat('a b ', 9) || '</p>', '{"markup": "html", "weight": "tf"}')
            = simhash('a b', '{"weight": "tf"}') AS weighted,
-       simhash_weights(html, '{"markup": "html"}') ? 'p' AS learns_tags
-FROM mails GROUP BY ();
--- Values.
+       simhash_weights(html || n, '{}') ? 'td' AS as_text,
+       simhash_weights(html || n, '{"markup": "html"}') ? 'td' AS as_html
+FROM mails, generate_series(1, 20) AS n GROUP BY ();
+-- Values that the option does not have.
 SELECT errors($$SELECT simhash('a', '{"markup": "xml"}')$$, $$SELECT simhash('a', '{"markup": ["html"]}'::jsonb)$$,
     $$SELECT simhash_attach('mails', 'html', options => '{"markup": "HTML"}')$$);
 
--- Documents of block editors are jsonb. Which strings are text, their keys say; the same function for all of them.
+-- The function of docs/choosing.md finds the texts in the documents of block editors, by the paths that the page gives.
 CREATE FUNCTION strings_at(document jsonb, path jsonpath) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN (SELECT string_agg(string #>> '{}', ' ' ORDER BY n)
+RETURN (SELECT string_agg(string #>> '{}', E'\n' ORDER BY n)
         FROM jsonb_path_query(document, path) WITH ORDINALITY AS strings (string, n)
         WHERE jsonb_typeof(string) = 'string');
 SELECT editor, strings_at(document, path) FROM (VALUES
