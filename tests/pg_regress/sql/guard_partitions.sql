@@ -1,7 +1,39 @@
 -- A guard on a partitioned table: one for all partitions, whatever happens to them.
 -- (A row that moves to another partition is never lost: guard_moves.)
 
--- Moved to a sub-partition, by an expression, and by hash.
+-- A row is near rows of all partitions, whatever table it is written to.
+CREATE TABLE parted (id integer, part integer, body text) PARTITION BY LIST (part);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);
+-- Other columns, in another order.
+CREATE TABLE parted_2 (gone integer, body text, part integer, extra integer, id integer);
+ALTER TABLE parted_2 DROP COLUMN gone, DROP COLUMN extra;
+ALTER TABLE parted ATTACH PARTITION parted_2 FOR VALUES IN (2);
+CREATE TABLE parted_3 PARTITION OF parted FOR VALUES IN (3) PARTITION BY LIST (part);
+CREATE TABLE parted_3_3 PARTITION OF parted_3 FOR VALUES IN (3);
+SELECT simhash_index('parted', 'body'), simhash_guard('parted');
+INSERT INTO parted VALUES (1, 1, 'Number one');
+SELECT errors('INSERT INTO parted VALUES (2, 2, ''number one'')',
+    'INSERT INTO parted_2 (id, part, body) VALUES (2, 2, ''number one'')',
+    'INSERT INTO parted_3_3 (id, part, body) VALUES (2, 3, ''number one'')');
+INSERT INTO parted VALUES (2, 2, 'Number two'), (3, 3, 'Number three');
+INSERT INTO parted_3 VALUES (4, 3, 'number two');
+-- A partition is guarded by the guard of the whole table.
+SELECT simhash_guard('parted_2');
+SELECT errors($$SELECT simhash_guard('parted_2', 'skip')$$, $$SELECT simhash_unguard('parted_2')$$);
+-- Partitions of an unguarded table may have guards of their own.
+SELECT simhash_unguard('parted'), simhash_guard('parted_3');
+SELECT simhash_guard('parted_2');
+INSERT INTO parted VALUES (5, 3, 'number three');
+-- Each searches its own partition alone.
+INSERT INTO parted VALUES (5, 2, 'number three');
+INSERT INTO parted VALUES (6, 2, 'number three');
+-- The guard of the whole table replaces theirs.
+SELECT simhash_guard('parted', 'skip');
+INSERT INTO parted VALUES (7, 1, 'number three') RETURNING id;
+SELECT tgrelid::regclass AS relation, tgparentid <> 0 AS is_child, substr(tgargs, 1, 4) = 'skip' AS skips
+FROM pg_trigger WHERE tgrelid::regclass::text LIKE 'parted%' ORDER BY tgrelid::regclass::text;
+
+-- A row may move to a sub-partition, by an expression, and by hash.
 CREATE TABLE deep (id integer, kind text, f bigint) PARTITION BY LIST (lower(kind));
 CREATE TABLE deep_a PARTITION OF deep FOR VALUES IN ('a') PARTITION BY HASH (id);
 CREATE TABLE deep_a_0 PARTITION OF deep_a FOR VALUES WITH (MODULUS 2, REMAINDER 0);
@@ -73,3 +105,14 @@ SELECT simhash_index('apart_1', 'title');
 SELECT errors('SELECT simhash_guard(''apart'', criterion => ''{"same": []}'')');
 SELECT simhash_index('apart', 'title'), simhash_guard('apart');
 SELECT source FROM simhash_guards() WHERE target = 'apart'::regclass;
+-- The guard needs the same bands in each partition, and searches all partitions.
+CREATE TABLE parts (id integer, body text) PARTITION BY HASH (id);
+CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE parts_1 (body text, gone integer, id integer);
+ALTER TABLE parts_1 DROP gone;
+ALTER TABLE parts ATTACH PARTITION parts_1 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+SELECT simhash_index('parts_0', 'upper(body)'), simhash_index('parts_1', 'upper(body)', bands => 5);
+SELECT errors($$SELECT simhash_guard('parts', 'skip')$$);
+SELECT simhash_guard('parts', 'skip', '{"bands": 5}');
+INSERT INTO parts SELECT n, 'the same text' FROM generate_series(1, 10) AS n;
+SELECT count(*) FROM parts;

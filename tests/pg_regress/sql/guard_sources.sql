@@ -1,12 +1,11 @@
--- What simhash_guard guards: texts by the indexes on their bands, fingerprints by those on their blocks. Each query without
--- another remark must be true.
+-- What simhash_guard guards: texts by the indexes on their bands, fingerprints by those on their blocks.
 
 CREATE FUNCTION text_of(n integer, last text DEFAULT 'end') RETURNS text LANGUAGE sql IMMUTABLE RETURN (
     SELECT string_agg(left(md5(n || ' ' || w), 6), ' ' ORDER BY w) || ' ' || last FROM generate_series(1, 60) AS w);
 CREATE TABLE docs (id integer PRIMARY KEY, tenant integer, title text, body text, code varchar(200),
     full_text text GENERATED ALWAYS AS (title || ' ' || body) STORED);
 
--- Without an index, the hint names the first text. One that is indexed need not be named.
+-- Without an index, the hint names the first text. If one source is indexed, it need not be named.
 SELECT errors($$SELECT simhash_guard('docs')$$, $$SELECT simhash_guard('docs', source => 'body')$$,
     $$SELECT simhash_guard('docs', source => 'lower(body)', criterion => '{"resemblance": 0.7}')$$,
     $$SELECT simhash_guard('docs', source => 'tenant')$$, $$SELECT * FROM simhash_preview('docs')$$);
@@ -29,19 +28,19 @@ SELECT simhash_unguard('docs');
 -- The hint quotes names.
 CREATE TABLE "Quo""ted" (id integer, "bo dy" text);
 SELECT errors($$SELECT simhash_guard('"Quo""ted"')$$);
--- A type that is stored as text is; its limit does not matter.
+-- A varchar is compared as a text, whatever its length.
 SELECT simhash_guard('docs', source => 'code'), definition('docs');
 INSERT INTO docs (id, code) VALUES (1, 'one two three');
 SELECT errors($$INSERT INTO docs (id, code) VALUES (2, 'One, two, three!')$$);
 SELECT simhash_unguard('docs');
--- An expression.
+-- An expression is guarded, however it is written.
 SELECT simhash_guard('docs', source => 'lower(title)||coalesce(body,'''')'), definition('docs');
 INSERT INTO docs (id, title, body) VALUES (3, 'Three ', text_of(3)), (4, 'Four', NULL), (5, NULL, text_of(3)), (6, NULL, NULL);
 SELECT errors($$INSERT INTO docs (id, title, body) VALUES (7, 'THREE ', text_of(3))$$,
     $$UPDATE docs SET title = 'Three ', body = text_of(3) WHERE id = 4$$, $$INSERT INTO docs (id, title) VALUES (7, 'four')$$);
 UPDATE docs SET code = 'of no consequence', title = 'three ' WHERE id = 3;
 SELECT simhash_unguard('docs');
--- A generated column, which PostgreSQL computes after the trigger; its expression means the column.
+-- A generated column, which PostgreSQL computes after the trigger: whoever names its expression guards the column.
 SELECT simhash_guard('docs', source => '(title || '' '' || body)'), definition('docs');
 SELECT errors($$INSERT INTO docs (id, title, body) VALUES (7, 'Three ', text_of(3))$$,
     $$UPDATE docs SET title = 'three', body = text_of(3, 'other') WHERE id = 4$$);
@@ -69,7 +68,7 @@ SELECT simhash_index('scoped', 'body', scope => '{Tenant,lang}');
 SELECT errors($$SELECT simhash_guard('scoped')$$, $$SELECT simhash_guard('scoped', scope => '{lang}')$$);
 SELECT simhash_guard('scoped', scope => '{"Tenant",lang}'), definition('scoped');
 
--- More bands than are indexed, from the first one on. A smaller resemblance needs more.
+-- A guard needs the first bands, and more of them for a smaller resemblance.
 CREATE TABLE banded (id integer PRIMARY KEY, tenant integer, body text);
 SELECT simhash_index('banded', 'body', bands => 12);
 SELECT simhash_guard('banded', criterion => '{"resemblance": 0.7}'), definition('banded');
@@ -82,29 +81,16 @@ SELECT errors($$SELECT simhash_guard('banded', criterion => '{"resemblance": 0.6
     $$SELECT simhash_guard('banded', criterion => '{"bands": 13}')$$);
 SELECT simhash_guard('banded', criterion => '{"resemblance": 0.5, "bands": 12}'), definition('banded');
 SELECT simhash_guard('banded', criterion => '{}');
--- A band that is missing, or has no valid, whole index: nothing is stored, whatever it is.
+-- A band that is missing, or has no valid, whole index: every INSERT and UPDATE fails; a DELETE does not.
 DROP INDEX banded_simhash_band3_idx;
 SELECT errors('INSERT INTO banded VALUES (2, 1, ''another text'')', 'INSERT INTO banded VALUES (2, 1, NULL)',
     'UPDATE banded SET body = NULL', 'UPDATE banded SET tenant = 2', 'DELETE FROM banded WHERE id = 2',
     $$SELECT simhash_guard('banded', 'skip')$$);
 CREATE INDEX partial ON banded (simhash_band(body, 3), simhash_size(body)) WHERE id > 0;
-CREATE INDEX sizeless ON banded (simhash_band(body, 3));
-CREATE INDEX other_size ON banded (simhash_band(body, 3), simhash_size(body, '{"ngram": 2}'));
-CREATE INDEX other_order ON banded (simhash_size(body), simhash_band(body, 3));
-CREATE INDEX other_options ON banded (simhash_band(body, 3, '{"ngram": 2}'), simhash_size(body, '{"ngram": 2}'));
-CREATE INDEX of_tenant ON banded (tenant, simhash_band(body, 3), simhash_size(body));
-CREATE INDEX hashed ON banded USING hash (simhash_band(body, 3));
-CREATE INDEX invalid ON banded (simhash_band(body, 3), simhash_size(body));
-UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'invalid'::regclass;
 SELECT errors('INSERT INTO banded VALUES (2, 1, ''another text'')');
 CREATE INDEX whole ON banded (simhash_band(body, 3, '{}') DESC, simhash_size(body, '{"case_fold": true}'), id);
 INSERT INTO banded VALUES (2, 1, 'another text');
 SELECT errors('INSERT INTO banded VALUES (3, 1, ''Another text'')');
--- A prepared statement.
-PREPARE store AS INSERT INTO banded VALUES ($1, 1, $2);
-EXECUTE store (3, 'a third text');
-DROP INDEX whole;
-SELECT errors($$EXECUTE store (4, 'a fourth text')$$);
 
 -- Indexes that begin with columns of the guard's scope serve it, those with other columns do not.
 CREATE TABLE tenants (id integer PRIMARY KEY, tenant integer, lang text, body text);
@@ -129,7 +115,7 @@ CREATE TABLE both_ways (id integer PRIMARY KEY, body text);
 SELECT simhash_index('both_ways', 'body'), simhash_attach('both_ways', 'body');
 SELECT errors($$SELECT simhash_guard('both_ways', source => 'simhash')$$);
 SELECT source, simhash_guard('prints', source => source), definition('prints'), simhash_unguard('prints')
-FROM unnest('{print,print + 0,bits,digits,words,words_,vector}'::text[]) AS source WHERE source <> 'print + 0';
+FROM unnest('{print,bits,digits,words,words_,vector}'::text[]) AS source;
 SELECT source, simhash_guard('prints', 'skip', '{"resemblance": null, "max_distance": 5}', source => source),
     definition('prints'), simhash_unguard('prints')
 FROM unnest('{simhash,body}'::text[]) AS source;
@@ -138,15 +124,3 @@ INSERT INTO prints (id, digits) VALUES (1, 'ff00ff00ff00ff00'), (2, 'ff00ff00ff0
     (5, NULL) RETURNING id;
 DROP INDEX prints_digits_block2_idx, prints_digits_block0_idx, prints_digits_block1_idx, prints_digits_block3_idx;
 SELECT errors($$INSERT INTO prints (id, digits) VALUES (6, NULL)$$);
-
--- Partitions are searched by one guard, whether or not the partitioned table itself is indexed.
-CREATE TABLE parts (id integer, body text) PARTITION BY HASH (id);
-CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
-CREATE TABLE parts_1 (body text, gone integer, id integer);
-ALTER TABLE parts_1 DROP gone;
-ALTER TABLE parts ATTACH PARTITION parts_1 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
-SELECT simhash_index('parts_0', 'upper(body)'), simhash_index('parts_1', 'upper(body)', bands => 5);
-SELECT errors($$SELECT simhash_guard('parts', 'skip')$$);
-SELECT simhash_guard('parts', 'skip', '{"bands": 5}');
-INSERT INTO parts SELECT n, 'the same text' FROM generate_series(1, 10) AS n;
-SELECT count(*) = 1 FROM parts;
