@@ -1,5 +1,4 @@
--- Indexes alone: simhash_attach of a column that holds fingerprints, and indexes made by hand. Each query without
--- another remark must be true.
+-- Indexes alone: simhash_attach of a column that holds fingerprints, and indexes made by hand.
 
 CREATE TABLE texts AS
 SELECT n AS id, n % 3 AS tenant, (SELECT string_agg(left(md5((n / 5) || ' ' || w), 3 + n % 5 * (w / 30)), ' ' ORDER BY w)

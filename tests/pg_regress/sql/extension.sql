@@ -51,8 +51,10 @@ SELECT "Other schema".simhash_index_commands('public.attached', 'body', bands =>
 \d public.attached
 ALTER EXTENSION pg_simhash SET SCHEMA public;
 RESET search_path;
+SET client_min_messages = notice;
 SELECT simhash_attach('attached', 'body', blocks => 2, options => '{"ngram": 2}');
-SELECT simhash_index_commands('attached', 'body', bands => 2);
+SET client_min_messages = warning;
+SELECT count(*) AS left_to_do FROM simhash_index_commands('attached', 'body', bands => 2);
 SELECT simhash_detach('attached');
 
 -- Every object has a comment.
@@ -60,12 +62,6 @@ SELECT pg_describe_object(classid, objid, objsubid) AS without_comment
 FROM pg_depend JOIN pg_extension e ON refobjid = e.oid
 WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e' AND extname = 'pg_simhash'
     AND obj_description(objid, classid::regclass::name) IS NULL;
-
--- The functions for users fit on a screen. The comment of each other one says what it is part of.
-SELECT count(DISTINCT proname) <= 31 AS fit_on_a_screen FROM pg_proc AS p JOIN pg_depend ON objid = p.oid
-WHERE classid = 'pg_proc'::regclass AND deptype = 'e'
-    AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_simhash')
-    AND proname LIKE 'simhash%' AND obj_description(p.oid, 'pg_proc') NOT LIKE 'part of %';
 
 -- Without CASCADE, DROP is refused: generated columns, their indexes, indexes on expressions, guards and views need the
 -- extension.
@@ -75,7 +71,7 @@ INSERT INTO docs VALUES (1, 'a text'), (2, 'another');
 SELECT simhash_attach('docs', 'body', blocks => 2),
     simhash_guard('docs', criterion => '{"resemblance": null, "max_distance": 1}'),
     simhash_index('docs', 'body', bands => 2);
-CREATE VIEW near AS SELECT id FROM docs WHERE simhash_near(simhash(body), 1);
+CREATE VIEW near_docs AS SELECT id FROM docs WHERE simhash_near(simhash(body), 1);
 SET client_min_messages = notice;
 DROP EXTENSION pg_simhash;
 -- CASCADE drops what needs the extension, and leaves nothing of it. All rows stay.
@@ -84,7 +80,7 @@ DROP EXTENSION pg_simhash CASCADE;
 SELECT id FROM docs ORDER BY id;
 \d docs
 SELECT (SELECT count(*) FROM pg_proc WHERE probin LIKE '%simhash%' OR proname LIKE '%simhash%') AS functions,
-    (SELECT count(*) FROM pg_operator WHERE oprname = '<~>') AS operators, to_regclass('near') AS near;
+    (SELECT count(*) FROM pg_operator WHERE oprname = '<~>') AS operators, to_regclass('near_docs') AS near_docs;
 
 -- Any user with CREATE on the database can install it and use it; others can use it.
 SET ROLE regress_owner;

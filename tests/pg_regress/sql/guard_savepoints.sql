@@ -1,13 +1,18 @@
--- Savepoints: a row that was rolled back does not count.
+-- Savepoints: a row that was rolled back does not count. One that was stored before, or that was released, does.
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 SELECT simhash_index('docs', 'body'), simhash_guard('docs');
 BEGIN;
 SAVEPOINT a;
-INSERT INTO docs VALUES (20, 'twenty');
+INSERT INTO docs VALUES (1, 'twenty');
 ROLLBACK TO a;
-INSERT INTO docs VALUES (21, 'Twenty');
+INSERT INTO docs VALUES (2, 'Twenty');
 SAVEPOINT b;
-DELETE FROM docs WHERE id = 21;
-INSERT INTO docs VALUES (23, 'TWENTY');
+DELETE FROM docs WHERE id = 2;
+INSERT INTO docs VALUES (3, 'TWENTY');
 ROLLBACK TO b;
-INSERT INTO docs VALUES (24, 'TWENTY');
+INSERT INTO docs VALUES (4, 'TWENTY');
+ROLLBACK TO b;
+INSERT INTO docs VALUES (5, 'thirty');
+RELEASE b;
+INSERT INTO docs VALUES (6, 'Thirty');
+ROLLBACK;

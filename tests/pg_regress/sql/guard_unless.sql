@@ -10,7 +10,7 @@ INSERT INTO docs VALUES (3, 1);
 INSERT INTO docs VALUES (3, 1, true), (4, x'ffff'::bigint, true);
 INSERT INTO docs VALUES (5, x'fffe'::bigint);
 SELECT id, confirmed FROM docs ORDER BY id;
--- An UPDATE is checked unless it is confirmed, and when it is so no more.
+-- An UPDATE is checked unless the new row is confirmed: also one that only takes the confirmation away.
 UPDATE docs SET f = 3 WHERE id = 4;
 UPDATE docs SET f = 3, confirmed = false WHERE id = 4;
 UPDATE docs SET id = 6 WHERE id = 4;
@@ -30,7 +30,7 @@ TRUNCATE docs;
 INSERT INTO docs (id, f, confirmed, shadow)
 VALUES (1, 0, NULL, true), (2, 0, true, false), (3, 1, true, false), (4, 1, false, false);
 SELECT id, near FROM docs ORDER BY id;
--- A preview leaves them out.
+-- A preview leaves out what is confirmed.
 SELECT distance, duplicate, rows FROM simhash_preview('docs', source => 'f');
 SELECT distance, duplicate, rows FROM simhash_preview('docs', source => 'f', unless => 'confirmed');
 
@@ -38,14 +38,14 @@ SELECT distance, duplicate, rows FROM simhash_preview('docs', source => 'f', unl
 SELECT errors(
     $$SELECT simhash_guard('docs', source => 'f', unless => 'id')$$,
     $$SELECT simhash_preview('docs', source => 'f', unless => ')')$$);
--- An error of the condition is one of the writer.
+-- The writer gets the error that the condition raises.
 SELECT simhash_guard('docs', 'reject', among => '', unless => '1 / id > 0');
 INSERT INTO docs VALUES (0, 77);
--- A generated column, and a function that is not immutable.
+-- The condition may use a generated column and a volatile function, since it is about the new row alone.
 SELECT simhash_guard('docs', unless => 'twice > 100 AND random() >= 0');
 INSERT INTO docs VALUES (50, 0);
 INSERT INTO docs VALUES (51, 0);
--- A trigger by hand.
+-- A trigger that is created by hand may have a condition, too.
 SELECT simhash_unguard('docs');
 CREATE TRIGGER by_hand BEFORE INSERT ON docs FOR EACH ROW
     EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f', '', '', '', 'confirmed');

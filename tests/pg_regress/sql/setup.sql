@@ -121,6 +121,13 @@ $$;
 -- The same of a query that is run.
 CREATE FUNCTION run_lines(query text, pattern text) RETURNS SETOF text LANGUAGE sql AS
     $$ SELECT plan_lines(query, pattern, 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') $$;
+-- The rows that the plan's top node, or its first node of a kind, is expected to return.
+CREATE FUNCTION estimated_rows(query text, node text DEFAULT '') RETURNS numeric LANGUAGE sql RETURN
+    (SELECT substring(line FROM 'rows=(\d+)')::numeric
+    FROM plan_lines(query, '(' || node || ').*rows=', 'COSTS ON') AS line LIMIT 1);
+-- The same to a power of ten.
+CREATE FUNCTION estimate(query text, node text DEFAULT '') RETURNS integer LANGUAGE sql RETURN
+    (10 ^ round(log(estimated_rows(query, node))))::integer;
 -- Whether a plan has the scan of the indexes of blocks or bands.
 CREATE FUNCTION is_searched(query text) RETURNS boolean LANGUAGE sql RETURN
     EXISTS (SELECT FROM plan_lines(query, 'SimhashScan'));
