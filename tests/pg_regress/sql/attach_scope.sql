@@ -37,7 +37,7 @@ SELECT simhash_detach('scoped');
 DROP INDEX other_collation, other_operators;
 SELECT simhash_detach('scoped');
 
--- Errors.
+-- A scope names other columns of the table than the source, each once, of types that a btree compares.
 SELECT simhash_attach('scoped', 'body', blocks => 2);
 SELECT errors(VARIADIC array_agg(format('SELECT simhash_attach(''scoped'', ''body'', blocks => 2, scope => %L)', scope)))
 FROM unnest(ARRAY['{nothing}', '{tenant_id,tenant_id}', '{fields}', '{body}', '{tenant_id,NULL}', '{{tenant_id}}',
@@ -68,7 +68,7 @@ INSERT INTO scoped VALUES (20001, 3, 'fr', :'body'), (20002, 21, 'fr', :'body'),
 SELECT simhash_guard('scoped', 'skip', '{"max_distance": 3, "resemblance": null}', '{lang,tenant_id}');
 INSERT INTO scoped VALUES (20005, 3, 'xx', :'body'), (20006, 3, 'xx', :'body') RETURNING id;
 SELECT simhash_unguard('scoped');
--- A partitioned table.
+-- A guard within a scope searches all partitions.
 CREATE TABLE scope_parts (id integer, tenant integer, body text) PARTITION BY RANGE (id);
 CREATE TABLE scope_parts_1 PARTITION OF scope_parts FOR VALUES FROM (0) TO (10);
 CREATE TABLE scope_parts_2 (body text, tenant integer, id integer);
@@ -80,11 +80,6 @@ INSERT INTO scope_parts VALUES (12, 1, 'a text');
 SELECT simhash_unguard('scope_parts'), simhash_detach('scope_parts');
 
 SET client_min_messages = notice;
--- Long names are shortened at the end of the scope.
-CREATE TABLE a_table_with_a_long_name (id integer, a_scope_column_with_a_very_long_name integer, body text);
-SELECT simhash_attach('a_table_with_a_long_name', 'body', blocks => 2, scope => '{a_scope_column_with_a_very_long_name,id}');
-SELECT simhash_detach('a_table_with_a_long_name');
-
 -- A scope in which no two rows are equal, by a unique index; not if NULLs or other tables may repeat the values.
 CREATE TABLE unlike (id integer PRIMARY KEY, tenant integer NOT NULL, number integer, body text, f bigint, UNIQUE (tenant, number), UNIQUE (id, body));
 SELECT simhash_index('unlike', 'body', bands => 1, scope => '{tenant, id}');

@@ -36,7 +36,7 @@ SELECT errors(
 -- A refused call leaves nothing behind.
 SELECT count(*) FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
 
--- Other kinds of tables.
+-- Views cannot be guarded, nor a table that others inherit from. One that inherits can.
 CREATE VIEW view AS SELECT * FROM docs;
 CREATE MATERIALIZED VIEW materialized AS SELECT * FROM docs;
 CREATE TABLE parent (id integer PRIMARY KEY, body text);
@@ -63,13 +63,8 @@ SELECT errors('INSERT INTO indexed VALUES (4, 255)', 'INSERT INTO indexed VALUES
     'INSERT INTO indexed VALUES (4, NULL)', 'UPDATE indexed SET f = 255 WHERE id = 2',
     'UPDATE indexed SET id = 5 WHERE id = 2', 'DELETE FROM indexed WHERE id = 2',
     'SELECT simhash_guard(''indexed'', ''skip'', source => ''f'')');
--- None of these indexes finds all rows by the block, and has the fingerprint.
+-- A partial index does not find all rows.
 CREATE INDEX partial ON indexed (simhash_block(f, 2), f) WHERE id > 0;
-CREATE INDEX plain ON indexed (simhash_block(f, 2));
-CREATE INDEX hashed ON indexed USING hash (simhash_block(f, 2));
-CREATE INDEX second ON indexed (id, simhash_block(f, 2), f);
-CREATE INDEX invalid ON indexed (simhash_block(f, 2), f);
-UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'invalid'::regclass;
 SELECT errors('INSERT INTO indexed VALUES (6, 255)');
 CREATE INDEX whole ON indexed (simhash_block(f, 2) DESC, id, f);
 SELECT errors('INSERT INTO indexed VALUES (6, 255)', 'INSERT INTO indexed VALUES (7, 254)');
@@ -86,7 +81,7 @@ CREATE INDEX ON indexed (simhash_block(f, 1, 3), f);
 SELECT errors('EXECUTE store (12, 254)');
 EXECUTE store (12, -256);
 SELECT id, f FROM indexed ORDER BY id;
--- Triggers created by hand.
+-- A trigger that is created by hand with wrong arguments, or for other events, fails when it fires.
 CREATE TABLE by_hand (id integer PRIMARY KEY, f bigint, same_as integer);
 SELECT simhash_attach('by_hand', 'f');
 SELECT errors(VARIADIC array_agg(format('CREATE TRIGGER hand BEFORE INSERT ON by_hand FOR EACH ROW

@@ -56,12 +56,3 @@ ALTER TABLE nulls ALTER COLUMN same_as SET NOT NULL;
 SELECT errors('INSERT INTO nulls VALUES (3, 255)');
 SELECT simhash_guard('marked', 'mark', mark_column => 'fit', scope => '{part}');
 INSERT INTO marked VALUES ('a long identifier', 'a text'), ('another', 'A text') RETURNING id, fit;
-
--- The sessions in which the trigger fires stay as set, also if there are none.
-SELECT simhash_guard('keyed', source => 'f');
-ALTER TABLE keyed ENABLE ALWAYS TRIGGER zzz_simhash_guard;
-SELECT simhash_guard('keyed', 'skip', source => 'f');
-SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'keyed'::regclass;
-ALTER TABLE keyed DISABLE TRIGGER zzz_simhash_guard;
-SELECT simhash_guard('keyed', 'skip', source => 'f');
-SELECT tgenabled FROM pg_trigger WHERE tgrelid = 'keyed'::regclass;
