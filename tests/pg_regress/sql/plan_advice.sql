@@ -1,7 +1,7 @@
 -- Since PostgreSQL 19: pg_plan_advice. Advice for another scan of a table is followed.
 LOAD 'pg_plan_advice';
 CREATE TABLE advised (id integer PRIMARY KEY, fp bigint);
-INSERT INTO advised SELECT n, ('x' || left(md5(n::text), 16))::bit(64)::bigint FROM generate_series(1, 5000) AS n;
+INSERT INTO advised SELECT n, random_fingerprint(n) FROM generate_series(1, 5000) AS n;
 SELECT simhash_attach('advised', 'fp');
 EXPLAIN (COSTS OFF, PLAN_ADVICE) SELECT id FROM advised WHERE simhash_near(fp, 42);
 SET pg_plan_advice.advice = 'SEQ_SCAN(advised)';

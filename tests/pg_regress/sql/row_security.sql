@@ -4,7 +4,7 @@
 CREATE TABLE documents (id int PRIMARY KEY, reader name, fingerprint bigint, block int, blocks int, distance int);
 INSERT INTO documents
 SELECT n, CASE WHEN n % 2 = 0 THEN 'regress_reader' ELSE 'somebody else' END,
-    ('x' || left(md5((n / 4)::text), 16))::bit(64)::bigint # (1::bigint << n % 4), 0, 4, 3
+    random_fingerprint(n / 4) # (1::bigint << n % 4), 0, 4, 3
 FROM generate_series(1, 4000) n;
 ALTER TABLE documents ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON documents USING (reader = current_user);
