@@ -3,7 +3,7 @@ CREATE TABLE clash (id integer, body text, title text, number integer, document 
     bounded varchar(3) GENERATED ALWAYS AS (body) STORED);
 INSERT INTO clash VALUES (1, 'a b', 'a title', 1, '{}');
 
--- Arguments.
+-- Wrong arguments fail.
 SELECT errors(
     $$SELECT simhash_attach(NULL, 'body')$$, $$SELECT simhash_attach('clash', NULL)$$,
     $$SELECT simhash_attach('clash', 'body', blocks => NULL)$$, $$SELECT simhash_attach('clash', 'body', prefix => NULL)$$,

@@ -10,7 +10,7 @@ SELECT what, in_a, in_b, holds FROM simhash_explain('at 1 2 3 4 5', 'at 1 2 7 3 
 SELECT a, b, in_a, in_b FROM (VALUES ('of 12,000 EUR', 'of 12 500 EUR'), ('1 2 345', '12 345'), ('-12 000, v1.2.3', '12 000, v1.2.4'), ('030 123 456', '030 123 457'), ('7', 'none'))
     AS t (a, b), simhash_explain(a, b, '{"same": ["numbers"]}') WHERE what = 'numbers';
 SELECT what, length(in_a), in_b FROM simhash_explain(repeat('1 ', 1000), 'none', '{"same": ["numbers"]}') WHERE what = 'numbers';
--- Fingerprints.
+-- Of fingerprints, the distance decides.
 SELECT * FROM simhash_explain('one two three four five', 'one two three four six', '{"resemblance": null}');
 SELECT what, found, required, holds FROM simhash_explain('one two three four five', 'one two three four six', '{"max_distance": 64, "tokens": "chars"}') WHERE required IS NOT NULL OR what = 'near';
 -- Fingerprints do not have what must be the same.

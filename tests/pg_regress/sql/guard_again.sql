@@ -48,7 +48,7 @@ SELECT errors($$SELECT simhash_guard('docs')$$);
 ALTER TABLE docs RENAME confirmed TO insists;
 SELECT errors($$SELECT simhash_guard('docs', scope => '{customer}')$$);
 SELECT simhash_guard('docs', scope => '{customer}', unless => 'insists');
--- Indexes with other options.
+-- If the indexes have other options now, the criterion must be given.
 SET client_min_messages = warning;
 SELECT run(format('DROP INDEX %s', indexrelid::regclass)) FROM pg_index WHERE indrelid = 'docs'::regclass AND NOT indisprimary;
 SELECT simhash_index('docs', 'body', '{"markup": "html"}');

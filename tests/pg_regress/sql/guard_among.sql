@@ -5,7 +5,7 @@ CREATE TABLE docs (id integer PRIMARY KEY, f bigint, status status, fetched_at t
     twice integer GENERATED ALWAYS AS (id * 2) STORED);
 SELECT simhash_attach('docs', 'f');
 
--- A window of time.
+-- By a window of time, a row that is too old does not count.
 SET DateStyle = 'SQL, DMY';
 SELECT simhash_guard('docs', source => 'f',
     among => 'fetched_at > ''31/12/2001''::timestamp AND fetched_at > now() - interval ''7 days''');
@@ -35,7 +35,7 @@ UPDATE docs SET status = 'active' WHERE id = 2;
 -- An UPDATE of the fingerprint is checked whether or not the row counts.
 INSERT INTO docs VALUES (6, x'00ff00ff00ff00ff'::bigint, 'draft');
 UPDATE docs SET f = 0 WHERE id = 6;
--- Within one statement.
+-- Within one statement, rows that do not count are stored beside one that does.
 INSERT INTO docs VALUES (11, -1, 'draft'), (12, -1, 'draft'), (13, -1, 'active');
 -- ON CONFLICT: the UPDATE of the row with the same key is checked.
 INSERT INTO docs VALUES (2, 0, 'active') ON CONFLICT (id) DO UPDATE SET status = excluded.status;
@@ -77,7 +77,7 @@ INSERT INTO pages VALUES (1, 1, true, 'a text of some words'), (2, 2, false, 'so
     (2, 5, true, 'Some other words, of a text!');
 SELECT id, near FROM pages ORDER BY id;
 
--- A preview.
+-- A preview compares the rows that count.
 SELECT distance, duplicate, rows, example, earlier
 FROM simhash_preview('docs', source => 'f', among => 'status = ''active''');
 

@@ -12,7 +12,7 @@ FROM simhash_guards() WHERE target = 'docs'::regclass \gx
 SELECT of_docs() = '{"action": "mark", "criterion": {"resemblance": 0.7, "bands": 12,
     "same": ["numbers"], "weights": {"\\u0000": 0.5}}, "source": "body", "scope": ["tenant"],
     "mark_column": "mark", "among": "(id > 0)", "unless": null, "enabled": "O", "error": null}' AS is_all;
--- Fingerprints.
+-- A guard of fingerprints has a distance in its criterion.
 SELECT simhash_unguard('docs'), simhash_attach('docs', 'body'), simhash_guard('docs', 'skip', '{"resemblance": null}');
 ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
 SELECT of_docs() = '{"action": "skip", "criterion": {"max_distance": 3, "resemblance": null}, "source": "simhash", "scope": [], "mark_column": null, "among": null, "unless": null, "enabled": "D", "error": "the trigger does not fire in ordinary sessions"}' AS is_all;
@@ -81,7 +81,7 @@ SELECT of_docs() ->> 'error';
 CREATE TABLE heirs () INHERITS (docs);
 SELECT of_docs() ->> 'error';
 DROP TABLE heirs;
--- One that was renamed.
+-- A guard that was renamed is listed with an error, and neither replaced nor dropped.
 ALTER TRIGGER zzz_simhash_guard ON docs RENAME TO "Renamed";
 SELECT of_docs() ->> 'error';
 SELECT simhash_guard('docs');

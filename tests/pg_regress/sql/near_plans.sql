@@ -148,7 +148,7 @@ SELECT count(*) FROM plan('SELECT p.id FROM q JOIN p ON simhash_near(p.fp, q.fp)
 WHERE line ~ 'SimhashScan';
 DROP FOREIGN TABLE p_foreign;
 
--- Tables that inherit.
+-- Tables that inherit are searched by indexes of their own.
 CREATE TABLE i (id integer, fp bigint);
 CREATE TABLE i1 (more text) INHERITS (i);
 CALL add_columns('i', 2);

@@ -40,7 +40,7 @@ SELECT id FROM prints WHERE simhash_near(fp, :q, 2) ORDER BY fp <~> :q, id LIMIT
 SELECT compare(format('SELECT fp <~> %s AS d FROM prints ORDER BY d DESC LIMIT 5', :q));
 SELECT compare(format('SELECT fp <~> %s AS d FROM prints ORDER BY d NULLS FIRST LIMIT 500', :q));
 
--- In other queries.
+-- min() and LATERAL find the nearest rows, too.
 SELECT compare(format('SELECT min(fp <~> %s) AS d FROM prints', :q));
 SELECT a.id, b.d FROM prints a, LATERAL (SELECT fp <~> a.fp AS d FROM prints WHERE id <> a.id ORDER BY d LIMIT 1) b
 WHERE a.id IN (4, 8, 44, 50) ORDER BY a.id;

@@ -12,7 +12,7 @@ UPDATE docs SET by_hand = 2 WHERE simhash_near(simhash, simhash('a title'));
 SELECT count(*) FROM docs AS a, docs AS b
 WHERE a.simhash <~> simhash('a title') < 3 AND b.simhash <~> simhash('a title') < 3
     AND EXISTS (SELECT FROM docs WHERE simhash_near(simhash, simhash('a title')));
--- Generic plans and joins.
+-- A generic plan warns once, and so does a join.
 SET plan_cache_mode = force_generic_plan;
 PREPARE search AS SELECT id FROM docs WHERE simhash_near(simhash, simhash($1), 3);
 EXECUTE search('a title');

@@ -15,7 +15,7 @@ $$;
 
 -- Joins ---------------------------------------------------------------------------
 
--- Unasked.
+-- The planner chooses the scan unasked.
 SELECT * FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON d.tenant = n.tenant AND simhash_near(d.fp, n.fp)');
 SET enable_seqscan = off;
 SET enable_hashjoin = off;

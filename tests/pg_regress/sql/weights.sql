@@ -46,7 +46,7 @@ FROM (SELECT body FROM docs UNION ALL SELECT body FROM docs WHERE n < 50 UNION A
 -- Of more than 300 texts, the sample is the same in any order.
 SELECT simhash_weights(body, '{}') = simhash_weights(body, '{}' ORDER BY n DESC) AS sampled
 FROM (SELECT m, body || m % 7 FROM docs, generate_series(1, 9) AS more (m)) AS many (n, body);
--- Nothing to learn from.
+-- Where there is nothing to learn from, there is no weight.
 SELECT simhash_weights(body, '{}') AS no_rows FROM docs WHERE false;
 SELECT simhash_weights(NULL, '{}') AS no_texts, simhash_weights('', '{}') AS no_words,
     simhash_weights('a b', '{}') AS one_text
