@@ -1,7 +1,8 @@
 -- Indexes alone: simhash_attach of a column that holds fingerprints, and indexes made by hand.
 
 CREATE TABLE texts AS
-SELECT n AS id, n % 3 AS tenant, (SELECT string_agg(left(md5((n / 5) || ' ' || w), 3 + n % 5 * (w / 30)), ' ' ORDER BY w)
+SELECT n AS id, n % 3 AS tenant,
+    (SELECT string_agg(left(md5((n / 5) || ' ' || w), 3 + n % 5 * (w / 30)), ' ' ORDER BY w)
     FROM generate_series(1, 30) AS w) AS body
 FROM generate_series(1, 300) AS n;
 CREATE TABLE prints AS SELECT *, simhash(body) AS fp FROM texts;
@@ -32,7 +33,8 @@ SELECT plan('SELECT id FROM prints WHERE tenant = 1 AND simhash_near(fp, 42, 1)'
 
 -- Indexes made by hand, as CREATE INDEX CONCURRENTLY can make them, are what attach would build.
 CREATE TABLE busy AS TABLE prints;
-SELECT format('CREATE INDEX CONCURRENTLY ON busy (simhash_block(fp, %s), fp)', block) FROM generate_series(0, 3) AS block \gexec
+SELECT format('CREATE INDEX CONCURRENTLY ON busy (simhash_block(fp, %s), fp)', block)
+FROM generate_series(0, 3) AS block \gexec
 SET client_min_messages = notice;
 SELECT simhash_attach('busy', 'fp');
 SET client_min_messages = warning;
@@ -45,7 +47,8 @@ SELECT plan('SELECT * FROM texts JOIN alone ON simhash_near(simhash(alone.body),
 SELECT count(*) = 0 FROM plan('SELECT id FROM alone WHERE simhash_near(simhash(body, ''{"ngram": 2}''), 42)');
 -- Options count by their meaning, in whatever type they are written.
 SELECT index_by_hand('alone', 'simhash(body, ''{"tokens": "chars"}'')', 3);
-SELECT plan('SELECT id FROM alone WHERE simhash_near(simhash(body, ''{"case_fold":true,"tokens":"chars"}''::jsonb), 42, 2)');
+SELECT plan('SELECT id FROM alone
+    WHERE simhash_near(simhash(body, ''{"case_fold":true,"tokens":"chars"}''::jsonb), 42, 2)');
 -- Columns after indexes alone: the indexes stay, and serve both.
 SELECT simhash_attach('alone', 'body');
 SELECT count(*) = 7 FROM pg_index WHERE indrelid = 'alone'::regclass;

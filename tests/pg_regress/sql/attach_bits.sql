@@ -4,7 +4,8 @@ SET enable_seqscan = off;
 
 -- Digits are read as PostgreSQL reads them, except that those that it refuses are NULL.
 SELECT digits, simhash_from_hex(digits), ('x' || digits)::bit(64)::bigint AS by_hand
-FROM unnest('{0000000000000000,000000000000002a,ffffffffffffffff,FEDCBA9876543210,f,"",0123456789abcdef01}'::text[]) AS digits;
+FROM unnest('{0000000000000000,000000000000002a,ffffffffffffffff,FEDCBA9876543210,f,"",0123456789abcdef01}'::text[])
+    AS digits;
 SELECT digits, simhash_from_hex(digits)
 FROM unnest('{"no digits",0x2a,-1," 1",0123456789abcdefg,é,NULL}'::text[]) AS digits;
 

@@ -6,7 +6,8 @@ INSERT INTO clash VALUES (1, 'a b', 'a title', 1, '{}');
 -- Wrong arguments fail.
 SELECT errors(
     $$SELECT simhash_attach(NULL, 'body')$$, $$SELECT simhash_attach('clash', NULL)$$,
-    $$SELECT simhash_attach('clash', 'body', blocks => NULL)$$, $$SELECT simhash_attach('clash', 'body', prefix => NULL)$$,
+    $$SELECT simhash_attach('clash', 'body', blocks => NULL)$$,
+    $$SELECT simhash_attach('clash', 'body', prefix => NULL)$$,
     $$SELECT simhash_attach('clash', 'body', blocks => 1)$$, $$SELECT simhash_attach('clash', 'body', blocks => 9)$$,
     $$SELECT simhash_attach('clash', 'body', prefix => '')$$,
     $$SELECT simhash_attach('clash', 'body', prefix => repeat('é', 29)::name)$$,

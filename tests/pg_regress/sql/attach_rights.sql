@@ -42,8 +42,8 @@ SELECT simhash_attach('rights.docs', 'body', blocks => 2), simhash_detach('right
 DROP EVENT TRIGGER attach_log;
 SELECT tag, count(*) FROM rights.commands GROUP BY tag ORDER BY tag;
 
--- The owner's code runs as the owner, who cannot become the superuser that attaches and detaches. (All kinds of such code
--- are in security_tables.)
+-- The owner's code runs as the owner, who cannot become the superuser that attaches and detaches. (All kinds of such
+-- code are in security_tables.)
 SET ROLE regress_owner;
 CREATE FUNCTION rights.evil(code text, value anyelement) RETURNS anyelement LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN

@@ -39,7 +39,8 @@ SELECT simhash_detach('scoped');
 
 -- A scope names other columns of the table than the source, each once, of types that a btree compares.
 SELECT simhash_attach('scoped', 'body', blocks => 2);
-SELECT errors(VARIADIC array_agg(format('SELECT simhash_attach(''scoped'', ''body'', blocks => 2, scope => %L)', scope)))
+SELECT errors(VARIADIC
+    array_agg(format('SELECT simhash_attach(''scoped'', ''body'', blocks => 2, scope => %L)', scope)))
 FROM unnest(ARRAY['{nothing}', '{tenant_id,tenant_id}', '{fields}', '{body}', '{tenant_id,NULL}', '{{tenant_id}}',
     '{ctid}', NULL]) AS scope;
 SELECT errors($$SELECT simhash_layouts('scoped', scope => '{simhash}')$$);
@@ -63,7 +64,8 @@ SELECT errors($$SELECT simhash_guard('scoped', criterion => '{"resemblance": nul
     $$SELECT simhash_guard('scoped', criterion => '{"resemblance": null}', scope => '{lang}')$$);
 SELECT simhash_guard('scoped', 'skip', '{"max_distance": 3, "resemblance": null}', '{tenant_id}');
 SELECT body FROM scoped WHERE id = 283 \gset
-INSERT INTO scoped VALUES (20001, 3, 'fr', :'body'), (20002, 21, 'fr', :'body'), (20003, NULL, 'fr', 'a text of its own'),
+INSERT INTO scoped VALUES (20001, 3, 'fr', :'body'), (20002, 21, 'fr', :'body'),
+    (20003, NULL, 'fr', 'a text of its own'),
     (20004, NULL, 'de', 'a text of its own') RETURNING id;
 SELECT simhash_guard('scoped', 'skip', '{"max_distance": 3, "resemblance": null}', '{lang,tenant_id}');
 INSERT INTO scoped VALUES (20005, 3, 'xx', :'body'), (20006, 3, 'xx', :'body') RETURNING id;
@@ -81,7 +83,8 @@ SELECT simhash_unguard('scope_parts'), simhash_detach('scope_parts');
 
 SET client_min_messages = notice;
 -- A scope in which no two rows are equal, by a unique index; not if NULLs or other tables may repeat the values.
-CREATE TABLE unlike (id integer PRIMARY KEY, tenant integer NOT NULL, number integer, body text, f bigint, UNIQUE (tenant, number), UNIQUE (id, body));
+CREATE TABLE unlike (id integer PRIMARY KEY, tenant integer NOT NULL, number integer, body text, f bigint,
+    UNIQUE (tenant, number), UNIQUE (id, body));
 SELECT simhash_index('unlike', 'body', bands => 1, scope => '{tenant, id}');
 SELECT count(*) > 0 FROM simhash_index_commands('unlike', 'body', bands => 2, scope => '{id}');
 SELECT simhash_attach('unlike', 'f', blocks => 2, scope => '{id}');

@@ -23,8 +23,8 @@ SELECT simhash_attach('numbers', 'fp'), simhash_attach('strings', 'phash'),
 VACUUM ANALYZE numbers, strings, digits;
 
 -- Whether the queries of each form are searched, how many of them find rows, and whether they find the same without the
--- scan. $Q, $B and $H stand for the query as a number, in bits and in hexadecimal digits; $K for the distance. The queries
--- are in the clusters of uniform and skewed fingerprints, and near nothing.
+-- scan. $Q, $B and $H stand for the query as a number, in bits and in hexadecimal digits; $K for the distance. The
+-- queries are in the clusters of uniform and skewed fingerprints, and near nothing.
 CREATE FUNCTION compare(source regclass, forms text[])
 RETURNS TABLE (form text, searched boolean, finding bigint, same boolean) LANGUAGE sql AS $$
     SELECT form, bool_and(is_searched(statement)), count(same), bool_and(same)
@@ -125,7 +125,8 @@ PREPARE by_number(bigint, bigint) AS SELECT id FROM numbers WHERE bit_count((fp 
 PREPARE by_bits AS SELECT id FROM strings WHERE bit_count(phash # $1) <= $2 ORDER BY id;
 PREPARE by_digits(text) AS SELECT id FROM digits WHERE bit_count(('x' || phash)::bit(64) # ('x' || $1)::bit(64)) <= 6;
 EXPLAIN (COSTS OFF) EXECUTE by_number(1, 1);
-SELECT random_fingerprint(7) AS seven, hex(random_fingerprint(7)) AS digits, random_fingerprint(7)::bit(64) AS bits \gset
+SELECT random_fingerprint(7) AS seven, hex(random_fingerprint(7)) AS digits,
+    random_fingerprint(7)::bit(64) AS bits \gset
 EXECUTE by_number(:seven, 3);
 -- A distance below all integers: no row.
 EXECUTE by_number(:seven, -3000000000);

@@ -13,7 +13,8 @@ EXCEPTION WHEN query_canceled THEN
 END $$;
 SELECT is_cancelled('upper(CASE WHEN CANCEL THEN ''text'' END)') AS short_function,
     is_cancelled('generate_series(1, CASE WHEN CANCEL THEN 1 END)') AS short_set,
-    is_cancelled('last_value(CASE WHEN n < 9 OR CANCEL THEN n END) OVER ()', 'FROM generate_series(1, 9) AS n') AS short_window;
+    is_cancelled('last_value(CASE WHEN n < 9 OR CANCEL THEN n END) OVER ()', 'FROM generate_series(1, 9) AS n')
+        AS short_window;
 
 \set text 'CASE WHEN CANCEL THEN repeat(''ab '', 1000000) END'
 SELECT is_cancelled(format('simhash(%s)', :'text')) AS simhash,
@@ -21,14 +22,16 @@ SELECT is_cancelled(format('simhash(%s)', :'text')) AS simhash,
     is_cancelled(format('simhash_features(%s)', :'text')) AS simhash_features,
     is_cancelled(format('simhash_resemblance(''ab'', %s)', :'text')) AS simhash_resemblance,
     is_cancelled(format('simhash_resemblance(%s, ''ab'')', :'text')) AS of_first,
-    is_cancelled(format('simhash_passages(%s)', replace(:'text', 'ab ', 'one two three four five '))) AS simhash_passages,
+    is_cancelled(format('simhash_passages(%s)', replace(:'text', 'ab ', 'one two three four five ')))
+        AS simhash_passages,
     is_cancelled(format('simhash_matches(%s, ''ab ab'')', :'text')) AS simhash_matches,
     is_cancelled(format('simhash_coverage(%s, ''ab ab ab'')', :'text')) AS simhash_coverage,
     is_cancelled(format('simhash_headline(%s, ''ab ab ab'')', :'text')) AS simhash_headline;
 
 -- Pairs, components and clusters of numbers and of texts.
 CREATE FUNCTION many(OUT ids bigint[], OUT fps bigint[], OUT texts text[]) LANGUAGE sql AS
-    'SELECT array_agg(n), array_agg(hashint8extended(n, 0)), array_agg(md5(n::text)) FROM generate_series(1, 100000) AS n';
+    'SELECT array_agg(n), array_agg(hashint8extended(n, 0)), array_agg(md5(n::text))
+    FROM generate_series(1, 100000) AS n';
 \set many 'FROM many()'
 SELECT is_cancelled('simhash_pairs(ids, CASE WHEN CANCEL THEN fps END, 19)', :'many') AS simhash_pairs,
     is_cancelled('simhash_pairs(texts, CASE WHEN CANCEL THEN fps END, 3)', :'many') AS of_texts,
@@ -36,9 +39,11 @@ SELECT is_cancelled('simhash_pairs(ids, CASE WHEN CANCEL THEN fps END, 19)', :'m
     is_cancelled('simhash_components(texts, CASE WHEN CANCEL THEN texts END)', :'many') AS of_texts;
 -- The last fingerprint, or the last text, that is read cancels the query.
 \set rows 'FROM generate_series(1, 1000) AS n'
-SELECT is_cancelled('simhash_cluster(n, CASE WHEN n < 1000 OR CANCEL THEN n::bigint END) OVER ()', :'rows') AS simhash_cluster,
+SELECT is_cancelled('simhash_cluster(n, CASE WHEN n < 1000 OR CANCEL THEN n::bigint END) OVER ()', :'rows')
+    AS simhash_cluster,
     is_cancelled('simhash_cluster(n, CASE WHEN n < 1000 OR CANCEL THEN md5(n::text) END) OVER ()', :'rows') AS of_texts,
-    is_cancelled('simhash_duplicate_of(n, CASE WHEN n < 1000 OR CANCEL THEN md5(n::text) END) OVER ()', :'rows') AS simhash_duplicate_of;
+    is_cancelled('simhash_duplicate_of(n, CASE WHEN n < 1000 OR CANCEL THEN md5(n::text) END) OVER ()', :'rows')
+        AS simhash_duplicate_of;
 -- The first comparison of two ids cancels the query. The next one is not begun: the error is not of the function that
 -- compares them.
 CREATE TYPE slow_id AS (n integer);
@@ -48,11 +53,13 @@ BEGIN
 END $$;
 CREATE FUNCTION is_less(a slow_id, b slow_id) RETURNS boolean LANGUAGE sql RETURN compare(a, b) < 0;
 CREATE OPERATOR < (LEFTARG = slow_id, RIGHTARG = slow_id, FUNCTION = is_less);
-CREATE OPERATOR CLASS slow_id DEFAULT FOR TYPE slow_id USING btree AS OPERATOR 1 <, FUNCTION 1 compare(slow_id, slow_id);
+CREATE OPERATOR CLASS slow_id DEFAULT FOR TYPE slow_id USING btree AS OPERATOR 1 <,
+    FUNCTION 1 compare(slow_id, slow_id);
 DO $$
 DECLARE context text;
 BEGIN
-    PERFORM simhash_components(array_agg(ROW(n)::slow_id), array_agg(ROW(n + 1)::slow_id)) FROM generate_series(1, 9) AS n;
+    PERFORM simhash_components(array_agg(ROW(n)::slow_id), array_agg(ROW(n + 1)::slow_id))
+    FROM generate_series(1, 9) AS n;
 EXCEPTION WHEN query_canceled THEN
     GET STACKED DIAGNOSTICS context = PG_EXCEPTION_CONTEXT;
     RAISE WARNING 'cancelled in the function: %', context LIKE '%compare%';

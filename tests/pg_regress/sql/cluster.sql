@@ -21,5 +21,6 @@ SELECT n, (SELECT string_agg(cluster::text, ' ' ORDER BY id) FROM
 FROM generate_series(0, 3) AS n;
 
 SELECT errors($$SELECT simhash_cluster(1, 1)$$, $$SELECT simhash_cluster(id, fp, -1) OVER () FROM cluster_docs$$,
-    $$SELECT simhash_cluster(id, fp, 65) OVER () FROM cluster_docs$$, $$SELECT max(simhash_cluster(id, fp)) FROM cluster_docs$$,
+    $$SELECT simhash_cluster(id, fp, 65) OVER () FROM cluster_docs$$,
+    $$SELECT max(simhash_cluster(id, fp)) FROM cluster_docs$$,
     $$SELECT id FROM cluster_docs WHERE simhash_cluster(id, fp) OVER () = 1$$);

@@ -1,7 +1,7 @@
 -- simhash_cluster and simhash_duplicate_of of texts: those that share a band and resemble each other.
 CREATE TABLE docs (id text PRIMARY KEY, tenant text, body text);
--- Of words and pairs of words, 1 and 2 share 19 of 21 (.90), 2 and 3 share 19 of 23 (.83), 1 and 3 share 17 of 23 (.74);
--- 6 is row 2 in the opposite order of words, and no copy; 8 has the words of 5, and 7 and 9 have none.
+-- Of words and pairs of words, 1 and 2 share 19 of 21 (.90), 2 and 3 share 19 of 23 (.83), 1 and 3 share 17 of 23
+-- (.74); 6 is row 2 in the opposite order of words, and no copy; 8 has the words of 5, and 7 and 9 have none.
 INSERT INTO docs VALUES
     ('one', 'a', 'a b c d e f g h i j'), ('two', 'b', 'a b c d e f g h i j k'), ('three', 'a', 'b c d e f g h i j k l'),
     ('null', 'a', NULL), ('five', 'a', 'the same template, filled in differently'),
@@ -53,7 +53,8 @@ UNION ALL SELECT 2000 + n, CASE WHEN n % 2 = 0 THEN '!' END FROM generate_series
 ALTER TABLE docs ALTER body SET STORAGE EXTERNAL;
 UPDATE docs SET body = body || '' WHERE id % 500 = 0;
 CREATE TABLE expected (id integer, cluster integer, duplicate_of integer);
-CREATE FUNCTION differences(criterion jsonb, bands integer, OUT clusters bigint, OUT duplicates bigint, OUT wrong bigint)
+CREATE FUNCTION differences(criterion jsonb, bands integer, OUT clusters bigint, OUT duplicates bigint,
+    OUT wrong bigint)
 LANGUAGE plpgsql AS $$
 DECLARE
     options jsonb = criterion - '{bands,resemblance}'::text[];
@@ -87,7 +88,8 @@ BEGIN
             f.cluster IS DISTINCT FROM t.cluster OR f.duplicate_of IS DISTINCT FROM t.duplicate_of)
         INTO clusters, duplicates, wrong
         FROM (SELECT id, simhash_cluster(id, body, criterion) OVER w AS cluster,
-                simhash_duplicate_of(id, body, criterion) OVER w AS duplicate_of FROM docs WINDOW w AS (ORDER BY id)) AS f
+                simhash_duplicate_of(id, body, criterion) OVER w AS duplicate_of FROM docs WINDOW w AS (ORDER BY id))
+                    AS f
             LEFT JOIN expected AS t USING (id);
     DROP TABLE bands, pairs;
 END
@@ -121,25 +123,29 @@ SELECT criterion, found.* FROM (VALUES ('{}'), ('{"resemblance": 0.75, "same": [
 
 -- One template: texts that disagree in what must be the same, and equal ones, are not compared with each other.
 CREATE TABLE letters AS
-SELECT n AS id, 'Dear customer, our records show that invoice ' || n % 15000 || ' has not been paid, although it was due two '
+SELECT n AS id, 'Dear customer, our records show that invoice ' || n % 15000
+    || ' has not been paid, although it was due two '
     'weeks ago. Please send the amount to the account named below, or write to us if you have done so already.' AS body
 FROM generate_series(1, 16000) AS n;
 SELECT criterion, count(DISTINCT cluster) AS clusters, count(duplicate_of) AS duplicates, max(duplicate_of) AS last
 FROM (VALUES (jsonb '{}'), ('{"same": ["numbers"]}')) AS criteria (criterion), LATERAL (
-    SELECT simhash_cluster(id, body, criterion) OVER w AS cluster, simhash_duplicate_of(id, body, criterion) OVER w AS duplicate_of
+    SELECT simhash_cluster(id, body, criterion) OVER w AS cluster,
+        simhash_duplicate_of(id, body, criterion) OVER w AS duplicate_of
     FROM letters WINDOW w AS (ORDER BY id)) AS found
 GROUP BY criterion ORDER BY criterion;
 
--- Two rows are connected if simhash_near of their texts is true: pairs of texts of which one is edited more or less, also
--- so much that not all share a band.
+-- Two rows are connected if simhash_near of their texts is true: pairs of texts of which one is edited more or less,
+-- also so much that not all share a band.
 CREATE TABLE edited AS
-SELECT pair, version, string_agg(md5(format('%s %s %s', pair, word, version = 1 AND word <= 1 + pair % 4)), ' ' ORDER BY word) AS body
+SELECT pair, version, string_agg(md5(format('%s %s %s', pair, word, version = 1 AND word <= 1 + pair % 4)), ' '
+    ORDER BY word) AS body
 FROM generate_series(1, 2000) AS pair, generate_series(0, 1) AS version, generate_series(1, 40) AS word
 GROUP BY pair, version;
 SELECT simhash_near(a.body, b.body) AS near, count(*), max(simhash_resemblance(a.body, b.body)) >= 0.84 AS resembles,
     count(*) FILTER (WHERE (cluster = 0) <> simhash_near(a.body, b.body)) AS wrong_clusters,
     count(*) FILTER (WHERE (duplicate_of IS NOT NULL) <> simhash_near(a.body, b.body)) AS wrong_duplicates
-FROM (SELECT *, simhash_cluster(version, body) OVER w AS cluster, simhash_duplicate_of(version, body) OVER w AS duplicate_of
+FROM (SELECT *, simhash_cluster(version, body) OVER w AS cluster,
+    simhash_duplicate_of(version, body) OVER w AS duplicate_of
       FROM edited WINDOW w AS (PARTITION BY pair ORDER BY version)) AS b
     JOIN edited AS a USING (pair)
 WHERE a.version = 0 AND b.version = 1

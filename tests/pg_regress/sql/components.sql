@@ -20,14 +20,16 @@ SELECT id FROM simhash_components(ARRAY['b', 'a'] COLLATE "C", ARRAY['B', 'A']);
 SELECT * FROM simhash_components(NULL::integer[], '{1}');
 SELECT * FROM simhash_components(ARRAY[1], NULL);
 
--- Pairs whose components are known, with ids that are sorted by themselves, by abbreviated keys, which are often equal, or
--- by comparison.
+-- Pairs whose components are known, with ids that are sorted by themselves, by abbreviated keys, which are often equal,
+-- or by comparison.
 CREATE TABLE components_pairs AS SELECT n AS a, n + 7 AS b FROM generate_series(1, 3000) AS n ORDER BY md5(n::text);
 CREATE FUNCTION components_of(id text, OUT right_ones bigint, OUT wrong_ones bigint) LANGUAGE plpgsql AS $$
 BEGIN
-    EXECUTE format('SELECT count(*) FILTER (WHERE j.n = (i.n - 1) %% 7 + 1), count(*) FILTER (WHERE j.n <> (i.n - 1) %% 7 + 1)
+    EXECUTE format('SELECT count(*) FILTER (WHERE j.n = (i.n - 1) %% 7 + 1),
+            count(*) FILTER (WHERE j.n <> (i.n - 1) %% 7 + 1)
         FROM (SELECT array_agg(%s), array_agg(%s) FROM components_pairs) AS p (a, b), simhash_components(p.a, p.b) AS c
-            JOIN generate_series(1, 3007) AS i (n) ON %s = c.id JOIN generate_series(1, 3007) AS j (n) ON %s = c.component',
+            JOIN generate_series(1, 3007) AS i (n) ON %s = c.id
+            JOIN generate_series(1, 3007) AS j (n) ON %s = c.component',
         replace(id, 'N', 'a'), replace(id, 'N', 'b'), replace(id, 'N', 'i.n'), replace(id, 'N', 'j.n'))
     INTO right_ones, wrong_ones;
 END
@@ -38,7 +40,8 @@ SELECT id, components_of.* FROM unnest(ARRAY['N::smallint', 'N::numeric', $$'202
     $$(lpad(N::text, 8, '0') || repeat('0', 24))::uuid$$, $$'10.0.0.0'::inet + N$$]) AS id, components_of(id);
 -- Rows come in the order of ids.
 SELECT bool_and(id > before) AS ascending FROM (SELECT id, lag(id) OVER () AS before
-    FROM (SELECT array_agg('id ' || md5(a::text)) AS a, array_agg('id ' || md5(b::text)) AS b FROM components_pairs) AS p,
+    FROM (SELECT array_agg('id ' || md5(a::text)) AS a, array_agg('id ' || md5(b::text)) AS b FROM components_pairs)
+        AS p,
         simhash_components(p.a, p.b)) AS rows;
 
 -- A comparison that fails, and one that contradicts itself: an error, and some components.
@@ -66,5 +69,6 @@ SELECT errors($$SELECT * FROM simhash_components(ARRAY[1, 2], ARRAY[1])$$,
     $$SELECT * FROM simhash_components(ARRAY[1, 2, 3, 4], ARRAY[[1, 2], [3, 4]])$$,
     $$SELECT * FROM simhash_components(ARRAY['(1,1)']::point[], ARRAY['(1,2)']::point[])$$,
     $$SELECT * FROM simhash_components('{}'::json[], '{}')$$,
-    $$SELECT count(*) FROM simhash_components(ARRAY[ROW(1, point(1, 2))], ARRAY[ROW(1, point(1, 1))]) AS c (id, component)$$,
+    $$SELECT count(*)
+    FROM simhash_components(ARRAY[ROW(1, point(1, 2))], ARRAY[ROW(1, point(1, 1))]) AS c (id, component)$$,
     $$SELECT * FROM simhash_components(ARRAY['a' COLLATE "C"], ARRAY['b' COLLATE "POSIX"])$$);

@@ -1,5 +1,5 @@
--- Since PostgreSQL 19: INSERT ... ON CONFLICT DO SELECT. A guard leaves a row whose key exists to the statement, as with DO
--- NOTHING.
+-- Since PostgreSQL 19: INSERT ... ON CONFLICT DO SELECT. A guard leaves a row whose key exists to the statement, as
+-- with DO NOTHING.
 CREATE TABLE selected (url text PRIMARY KEY, f bigint);
 SELECT simhash_attach('selected', 'f', blocks => 2);
 SELECT simhash_guard('selected', source => 'f');

@@ -86,7 +86,8 @@ SELECT simhash_detach('detach_copy');
 -- A fingerprint that is no longer generated is kept with its values.
 ALTER TABLE detach_kept ALTER simhash DROP EXPRESSION, ALTER simhash_block1 DROP EXPRESSION;
 SELECT simhash_detach('detach_kept');
-SELECT body, simhash = simhash(body) AS kept, simhash_block1 = simhash_block(simhash, 1, 3) AS block_kept FROM detach_kept;
+SELECT body, simhash = simhash(body) AS kept, simhash_block1 = simhash_block(simhash, 1, 3) AS block_kept
+FROM detach_kept;
 \d detach_kept
 
 -- Comments of other tools, such as PostGraphile's, can have the mark of simhash_attach as a line.

@@ -12,7 +12,8 @@ SELECT hamming(NULL, 1) IS NULL AND hamming(1, NULL) IS NULL AND NULL <~> 1::big
 
 -- Fingerprints of other programs, as unsigned numbers.
 SELECT number, simhash_from_unsigned(number) AS bits
-FROM unnest(ARRAY[0, 5.00, 9223372036854775807, 9223372036854775808, 14697741594938196837.0, 18446744073709551615]) AS number;
+FROM unnest(ARRAY[0, 5.00, 9223372036854775807, 9223372036854775808, 14697741594938196837.0, 18446744073709551615])
+    AS number;
 SELECT simhash_from_unsigned(NULL) IS NULL, hamming(simhash_from_unsigned(14697741594938196837), 5),
     simhash_near(-3749002478771354779, simhash_from_unsigned(14697741594938196837), 0);
 SELECT simhash_from_unsigned(18446744073709551616);

@@ -32,7 +32,8 @@ SELECT fields(
 -- Event triggers that a command fires.
 CREATE TABLE plain (id integer PRIMARY KEY, body text);
 CREATE FUNCTION forbid_ddl() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM public.fail(); END $$;
-CREATE EVENT TRIGGER forbid_ddl ON ddl_command_start WHEN TAG IN ('ALTER TABLE', 'CREATE TRIGGER') EXECUTE FUNCTION forbid_ddl();
+CREATE EVENT TRIGGER forbid_ddl ON ddl_command_start WHEN TAG IN ('ALTER TABLE', 'CREATE TRIGGER')
+    EXECUTE FUNCTION forbid_ddl();
 SELECT fields($$ ALTER TABLE plain ADD x integer $$, $$ SELECT simhash_attach('plain', 'body') $$);
 DROP EVENT TRIGGER forbid_ddl;
 SELECT simhash_index('plain', 'body');

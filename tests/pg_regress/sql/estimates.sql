@@ -108,7 +108,8 @@ SELECT is_parallel('SELECT FROM days WHERE simhash_near(fp, 7)') AS near,
 RESET max_parallel_workers_per_gather;
 
 -- Texts that share a band and differ in their numbers.
-CREATE TABLE letters AS SELECT 'the parcel with the number ' || n || ' has left our store and will arrive on Monday, so please be at home between eight and noon' AS body
+CREATE TABLE letters AS SELECT 'the parcel with the number ' || n
+    || ' has left our store and will arrive on Monday, so please be at home between eight and noon' AS body
 FROM generate_series(1, 1000) n;
 SELECT simhash_index('letters', 'body');
 ANALYZE letters;

@@ -11,7 +11,8 @@ SELECT simhash('off the search path');
 SET search_path = pg_catalog;
 SELECT fingerprints.simhash('a b') = fingerprints.simhash_of_features('{a,b}'::text[]) AS text,
     fingerprints.simhash('a b', '{"ngram": 2}') = fingerprints.simhash_of_features('{a b}'::text[]) AS options,
-    fingerprints.simhash('a b', '{"ngram": 2}'::jsonb) = fingerprints.simhash_of_features('{a b}'::text[], '{3}') AS jsonb,
+    fingerprints.simhash('a b', '{"ngram": 2}'::jsonb)
+        = fingerprints.simhash_of_features('{a b}'::text[], '{3}') AS jsonb,
     fingerprints.simhash('a b'::tsvector) = fingerprints.simhash('a b') AS tsvector,
     fingerprints.simhash_format() AS format;
 SELECT fingerprints.simhash_agg(feature, weight) = fingerprints.simhash('a b', '{"weight": "log"}') AS aggregate

@@ -4,10 +4,12 @@ CREATE TABLE parts (id integer, body text) PARTITION BY LIST (id);
 CREATE TABLE images (id integer PRIMARY KEY, f bigint, tenant text);
 CREATE TABLE letters (id integer PRIMARY KEY, "lower(body)" text, body text);
 CREATE TABLE notes (id integer PRIMARY KEY, body text);
-SELECT simhash_index('docs', '"Body"', '{"ignore": ["urls"]}'), simhash_index('parts', 'body'), simhash_attach('images', 'f'),
+SELECT simhash_index('docs', '"Body"', '{"ignore": ["urls"]}'), simhash_index('parts', 'body'),
+    simhash_attach('images', 'f'),
     simhash_index('letters', '(lower(body))'), simhash_index('notes', 'body');
 SET client_min_messages = notice;
-SELECT simhash_guard('docs', 'reject', '{"resemblance": 0.9}', '{tenant}', 'seen > ''2020-02-01''', unless => 'confirmed');
+SELECT simhash_guard('docs', 'reject', '{"resemblance": 0.9}', '{tenant}', 'seen > ''2020-02-01''',
+    unless => 'confirmed');
 SELECT definition('docs');
 -- One argument, whatever the session has set; none; and one that is the same in other words.
 SET DateStyle = 'SQL, DMY';
@@ -20,7 +22,8 @@ SELECT simhash_guard('docs', unless => '(confirmed)'), definition('docs');
 -- A refusal says how to insist.
 INSERT INTO docs VALUES (1, 'a', 'one two three four five six seven', false, '2021-01-01');
 INSERT INTO docs VALUES (2, 'a', 'one two three four five six seven');
-INSERT INTO docs VALUES (2, 'a', 'one two three four five six seven', true), (3, 'b', 'one two three four five six seven', false);
+INSERT INTO docs VALUES (2, 'a', 'one two three four five six seven', true),
+    (3, 'b', 'one two three four five six seven', false);
 
 -- The mark column belongs to the action.
 SELECT simhash_guard('docs', 'mark', mark_column => 'near');
@@ -50,7 +53,8 @@ SELECT errors($$SELECT simhash_guard('docs', scope => '{customer}')$$);
 SELECT simhash_guard('docs', scope => '{customer}', unless => 'insists');
 -- If the indexes have other options now, the criterion must be given.
 SET client_min_messages = warning;
-SELECT run(format('DROP INDEX %s', indexrelid::regclass)) FROM pg_index WHERE indrelid = 'docs'::regclass AND NOT indisprimary;
+SELECT run(format('DROP INDEX %s', indexrelid::regclass)) FROM pg_index WHERE indrelid = 'docs'::regclass
+    AND NOT indisprimary;
 SELECT simhash_index('docs', 'body', '{"markup": "html"}');
 SET client_min_messages = notice;
 SELECT simhash_guard('docs');
@@ -74,23 +78,27 @@ SELECT simhash_guard('parts');
 ALTER TABLE parts_1 DISABLE TRIGGER zzz_simhash_guard;
 ALTER TABLE parts_2 ENABLE ALWAYS TRIGGER zzz_simhash_guard;
 SELECT simhash_guard('parts', 'skip');
-SELECT tgrelid::regclass, tgenabled FROM pg_trigger WHERE tgrelid IN (SELECT relid FROM pg_partition_tree('parts')) ORDER BY 1;
+SELECT tgrelid::regclass, tgenabled FROM pg_trigger WHERE tgrelid IN (SELECT relid FROM pg_partition_tree('parts'))
+ORDER BY 1;
 CREATE TABLE parts_3 (id integer, body text);
-CREATE TRIGGER zzz_simhash_guard AFTER INSERT ON parts_3 FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger();
+CREATE TRIGGER zzz_simhash_guard AFTER INSERT ON parts_3 FOR EACH ROW
+    EXECUTE FUNCTION suppress_redundant_updates_trigger();
 SELECT simhash_unguard('parts');
 ALTER TABLE parts ATTACH PARTITION parts_3 FOR VALUES IN (3);
 SELECT errors('SELECT simhash_guard(''parts'')');
 -- Another source, from a column or an expression to another.
 SET client_min_messages = warning;
 ALTER TABLE docs ADD title text;
-SELECT simhash_index('docs', 'title', '{"markup": "html"}'), simhash_index('docs', 'lower(title)', '{"markup": "html"}');
+SELECT simhash_index('docs', 'title', '{"markup": "html"}'),
+    simhash_index('docs', 'lower(title)', '{"markup": "html"}');
 SET client_min_messages = notice;
 SELECT simhash_guard('docs', source => 'title');
 SELECT simhash_guard('docs', source => 'lower(title)');
 SELECT simhash_guard('docs', source => 'body');
 -- One whose arguments cannot be read.
 SELECT simhash_unguard('docs');
-CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup('drop', '{}', 'body');
+CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
+    EXECUTE FUNCTION simhash_dedup('drop', '{}', 'body');
 SELECT simhash_guard('docs', 'skip');
 
 -- Fingerprints, and an expression.

@@ -31,8 +31,11 @@ SELECT after('DROP f CASCADE, ADD f bigint', 'INSERT INTO docs (id, f) VALUES (3
 -- the same transaction, uses the new guard.
 CREATE TABLE replaced (id integer PRIMARY KEY, f bigint, note text);
 SELECT simhash_attach('replaced', 'f'), simhash_guard('replaced', 'reject', '{"max_distance": 0}', source => 'f');
-CREATE FUNCTION replace_guard() RETURNS text LANGUAGE plpgsql AS
-    $$ BEGIN PERFORM simhash_guard('replaced', 'reject', '{"max_distance": 3}', source => 'f'); RETURN 'replaced'; END $$;
+CREATE FUNCTION replace_guard() RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM simhash_guard('replaced', 'reject', '{"max_distance": 3}', source => 'f');
+    RETURN 'replaced';
+END $$;
 BEGIN;
 INSERT INTO replaced SELECT n, 1 << n, CASE WHEN n = 2 THEN replace_guard() END FROM generate_series(1, 4) AS n;
 SELECT errors('INSERT INTO replaced VALUES (100, 3)');

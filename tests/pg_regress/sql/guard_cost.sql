@@ -1,5 +1,5 @@
--- The cost of a search: it ends at a row that no other can be nearer than. By skewed fingerprints, it reads more, and finds
--- the same.
+-- The cost of a search: it ends at a row that no other can be nearer than. By skewed fingerprints, it reads more, and
+-- finds the same.
 
 -- Pages that a statement reads.
 CREATE FUNCTION pages(statement text) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -33,7 +33,8 @@ INSERT INTO docs VALUES (2005, more_words(3)) RETURNING near IS NOT NULL AS is_m
 -- Once the session has found the row without a mark, it does not read the marked ones, wherever that row is.
 UPDATE docs SET near = 2000 WHERE id < 2000;
 UPDATE docs SET body = more_words(4) WHERE id = 2000;
-SELECT pages('INSERT INTO docs VALUES (2006, more_words(5))') < 250 AS first, pages('INSERT INTO docs VALUES (2007, more_words(6))') < 250 AS then;
+SELECT pages('INSERT INTO docs VALUES (2006, more_words(5))') < 250 AS first,
+    pages('INSERT INTO docs VALUES (2007, more_words(6))') < 250 AS then;
 SELECT near FROM docs WHERE id > 2005;
 
 -- Marked rows that are nearer than the row without a mark: most of them are not read, whichever block that row shares,
@@ -74,8 +75,8 @@ SELECT simhash_attach('template', 'f'), simhash_guard('template', source => 'f')
 INSERT INTO template SELECT 20001, f # 7 FROM template WHERE id = 17;
 INSERT INTO template SELECT 20001, f # 15 FROM template WHERE id = 17;
 
--- With two blocks, a search reads a range of block values in place of many probes. In crowded, the range has too many rows
--- to be read: the result is the same.
+-- With two blocks, a search reads a range of block values in place of many probes. In crowded, the range has too many
+-- rows to be read: the result is the same.
 CREATE TABLE halves (id integer PRIMARY KEY, f bigint);
 INSERT INTO halves SELECT n, random_fingerprint(n) FROM generate_series(1, 20000) AS n;
 CREATE TABLE crowded (id integer PRIMARY KEY, f bigint);
@@ -83,8 +84,8 @@ INSERT INTO crowded SELECT n, (n::bigint << 33) + (random_fingerprint(n) & x'fff
 FROM generate_series(1, 20000) AS n;
 SELECT simhash_attach(t, 'f', blocks => 2) FROM unnest('{halves, crowded}'::regclass[]) AS t;
 SELECT simhash_guard(t, 'skip', source => 'f') FROM unnest('{halves, crowded}'::regclass[]) AS t;
--- Any one bit differs in one half, and two in the other: all are near, and the INSERTs of them print nothing. With a third
--- bit in the other half, none is.
+-- Any one bit differs in one half, and two in the other: all are near, and the INSERTs of them print nothing. With a
+-- third bit in the other half, none is.
 CREATE FUNCTION flip(place integer) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT 1::bigint << place';
 CREATE VIEW flips AS
 SELECT a, b, flip(a) # flip(b) # flip((b + 7) % 32 + b / 32 * 32) AS near,

@@ -1,5 +1,5 @@
--- Guards of fingerprints: what their layouts serve does not depend on the number of rows. The same distances are refused for
--- the same reason, and the guard works when the table has become empty.
+-- Guards of fingerprints: what their layouts serve does not depend on the number of rows. The same distances are
+-- refused for the same reason, and the guard works when the table has become empty.
 CREATE TABLE sized (id integer PRIMARY KEY, f bigint);
 CREATE TABLE outcomes (size integer, layout integer, distance integer, outcome text);
 DO $$
@@ -14,7 +14,8 @@ BEGIN
             PERFORM simhash_attach('sized', 'f', blocks => layout);
             INSERT INTO outcomes SELECT size, layout, distance, line
             FROM unnest('{0,3,7,10,12,15,19,24}'::integer[]) AS distance,
-                errors(format($s$SELECT simhash_guard('sized', 'skip', source => 'f', criterion => '{"max_distance": %s}');
+                errors(format($s$SELECT simhash_guard('sized', 'skip', source => 'f',
+                    criterion => '{"max_distance": %s}');
                     TRUNCATE sized; INSERT INTO sized VALUES (-1, 0), (-2, 1 >> (%1$s = 0)::integer);
                     DO 'BEGIN ASSERT (SELECT count(*) = 1 FROM sized); RAISE ''served''; END'$s$, distance)) AS line
             WHERE line ~ '^  \w{5}: ';
@@ -34,7 +35,8 @@ CREATE FUNCTION kept(distance integer) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM simhash_guard('prints', 'skip', jsonb_build_object('max_distance', distance));
     TRUNCATE prints;
-    INSERT INTO prints SELECT 2 * n + copy, random_fingerprint(n) # CASE copy WHEN 1 THEN (1::bigint << distance) - 1 ELSE 0 END
+    INSERT INTO prints SELECT 2 * n + copy, random_fingerprint(n) # CASE copy WHEN 1 THEN (1::bigint << distance) - 1
+        ELSE 0 END
     FROM generate_series(1, 100) AS n, generate_series(0, 1) AS copy;
     RETURN count(*) FROM prints;
 END $$;

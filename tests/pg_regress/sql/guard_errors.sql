@@ -86,7 +86,8 @@ CREATE TABLE by_hand (id integer PRIMARY KEY, f bigint, same_as integer);
 SELECT simhash_attach('by_hand', 'f');
 SELECT errors(VARIADIC array_agg(format('CREATE TRIGGER hand BEFORE INSERT ON by_hand FOR EACH ROW
     EXECUTE FUNCTION simhash_dedup(%s); INSERT INTO by_hand VALUES (1, 0)', arguments)))
-FROM unnest(ARRAY['', $$'reject', '3'$$, $$'no', '3', 'f'$$, $$'reject', '3', 'f'$$, $$'reject', '{"max_distance": 65}', 'f'$$,
+FROM unnest(ARRAY['', $$'reject', '3'$$, $$'no', '3', 'f'$$, $$'reject', '3', 'f'$$,
+    $$'reject', '{"max_distance": 65}', 'f'$$,
     $$'reject', '{}', 'f'$$, $$'reject', '{"resemblance": null}', 'g'$$, $$'reject', '{"resemblance": null}', 'id'$$,
     $$'reject', '{"resemblance": null}', 'f', 'same_as'$$, $$'mark', '{"resemblance": null}', 'f'$$,
     $$'reject', '{"resemblance": null}', 'f', '', 'g'$$, $$'reject', '{"resemblance": null}', 'f', '', '', 'true', ''$$

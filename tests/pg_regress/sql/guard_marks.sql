@@ -79,7 +79,8 @@ INSERT INTO parted VALUES ('2026-01-02', 1, 10, 0), ('2026-02-02', 1, 11, 1), ('
 UPDATE parted SET day = '2026-02-03', f = 257 WHERE id = 13 RETURNING tableoid::regclass, id, whole;
 
 -- Partitions with keys of their own, of other columns or in another order. What a mark has is found for each of them.
-CREATE TABLE own (tenant integer, part integer, id integer, f bigint, near integer, whole jsonb) PARTITION BY LIST (part);
+CREATE TABLE own (tenant integer, part integer, id integer, f bigint, near integer, whole jsonb)
+    PARTITION BY LIST (part);
 CREATE TABLE own_1 PARTITION OF own (PRIMARY KEY (tenant, part, id)) FOR VALUES IN (1);
 CREATE TABLE own_2 PARTITION OF own (PRIMARY KEY (id, tenant)) FOR VALUES IN (2);
 CREATE TABLE own_3 PARTITION OF own (PRIMARY KEY (id)) FOR VALUES IN (3);
@@ -98,7 +99,8 @@ INSERT INTO own VALUES (1, 1, 41, 0) RETURNING id, whole;
 
 -- Keys and columns that no mark can be made of.
 CREATE DOMAIN object AS jsonb;
-CREATE TABLE wrong (a integer, "B" varchar(5), body bigint, a_mark integer, b_mark varchar(4), fit varchar(5), whole json,
+CREATE TABLE wrong (a integer, "B" varchar(5), body bigint, a_mark integer, b_mark varchar(4), fit varchar(5),
+    whole json,
     of_domain object, strict jsonb NOT NULL, made jsonb GENERATED ALWAYS AS ('{}') STORED, whole_key jsonb,
     PRIMARY KEY (a, "B"));
 CREATE TABLE keyless (a integer, f bigint, near jsonb);

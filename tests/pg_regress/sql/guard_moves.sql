@@ -23,8 +23,8 @@ BEGIN
         GET STACKED DIAGNOSTICS result = CONSTRAINT_NAME;
         result := concat_ws(' ', SQLSTATE, nullif(result, ''));
     END;
-    EXECUTE format('SELECT string_agg(concat_ws('':'', id, part, (to_jsonb(t) -> ''near'' ->> ''id'')), '','' ORDER BY id)'
-        ' FROM %s AS t', target) INTO found;
+    EXECUTE format('SELECT string_agg(concat_ws('':'', id, part, (to_jsonb(t) -> ''near'' ->> ''id'')), '',''
+        ORDER BY id) FROM %s AS t', target) INTO found;
     RETURN concat_ws(' ', result, found);
 END
 $$;
@@ -83,12 +83,14 @@ EXECUTE moves ('1 1:%1$s,2:%1$s:1');
 SELECT FROM simhash_guard('docs', 'skip', source => 'f');
 TRUNCATE docs;
 INSERT INTO docs VALUES (1, 1, 0), (2, 2, 255), (3, 3, -1), (4, 4, 65535);
-SELECT outcome('MERGE INTO docs USING (VALUES (2, 3, 255), (5, 1, 0), (3, 4, -1), (6, 1, 0), (7, 1, 1), (8, 2, 16777215))
-    AS v (key, place, fingerprint) ON id = key
+SELECT outcome('MERGE INTO docs
+    USING (VALUES (2, 3, 255), (5, 1, 0), (3, 4, -1), (6, 1, 0), (7, 1, 1), (8, 2, 16777215))
+        AS v (key, place, fingerprint) ON id = key
     WHEN MATCHED THEN UPDATE SET part = place WHEN NOT MATCHED THEN INSERT VALUES (key, place, fingerprint)');
 SELECT outcome('MERGE INTO docs USING (VALUES (5, 1, 0), (8, 2, 16777215)) AS v (key, place, fingerprint) ON id = key
     WHEN MATCHED THEN UPDATE SET part = place WHEN NOT MATCHED THEN INSERT VALUES (key, place, fingerprint)');
-SELECT outcome('WITH moved AS (UPDATE docs SET part = 1 WHERE id = 2 RETURNING 1), gone AS (DELETE FROM docs WHERE id = 3)
+SELECT outcome('WITH moved AS (UPDATE docs SET part = 1 WHERE id = 2 RETURNING 1),
+        gone AS (DELETE FROM docs WHERE id = 3)
     INSERT INTO docs SELECT id, 2, f FROM docs, (SELECT count(*) FROM moved) AS first WHERE id IN (1, 4)');
 SELECT outcome('INSERT INTO docs SELECT id, 2, f FROM docs WHERE id IN (1, 4)');
 -- ON CONFLICT DO UPDATE moves no row.

@@ -10,7 +10,8 @@ SELECT simhash_index('articles', 'body'), simhash_index('lines', 'body');
 SELECT simhash_guard('articles', 'skip');
 SELECT simhash_guard('articles', 'reject'), simhash_guard('articles', 'mark', mark_column => 'near');
 SELECT simhash_guard('lines', 'skip');
-CREATE TABLE parted (site integer, id integer, body text, PRIMARY KEY (site, id), FOREIGN KEY (site, id) REFERENCES pages)
+CREATE TABLE parted (site integer, id integer, body text, PRIMARY KEY (site, id),
+    FOREIGN KEY (site, id) REFERENCES pages)
     PARTITION BY LIST (site);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);
 SELECT simhash_index('parted', 'body'), simhash_guard('parted', 'skip');
@@ -20,7 +21,8 @@ SELECT simhash_index('parted', 'body'), simhash_guard('parted', 'skip');
 CREATE TABLE events (id integer, day date, body text, PRIMARY KEY (id, day)) PARTITION BY RANGE (day);
 CREATE TABLE events_default PARTITION OF events DEFAULT;
 SELECT simhash_index('events', 'body');
-INSERT INTO events VALUES (1, '2026-01-01', 'one two three'), (2, '2026-01-02', 'One two three'), (3, '2026-02-01', 'four');
+INSERT INTO events VALUES (1, '2026-01-01', 'one two three'), (2, '2026-01-02', 'One two three'),
+    (3, '2026-02-01', 'four');
 SELECT simhash_guard('events', 'skip');
 CREATE FUNCTION move() RETURNS TABLE (id integer, part regclass) LANGUAGE plpgsql AS $$
 BEGIN
@@ -42,5 +44,6 @@ ALTER TABLE events ENABLE TRIGGER zzz_simhash_guard;
 COMMIT;
 INSERT INTO events VALUES (4, '2026-01-03', 'one TWO three');
 SELECT id, tableoid::regclass FROM events ORDER BY id;
-SELECT tgrelid::regclass, tgenabled FROM pg_trigger WHERE tgname = 'zzz_simhash_guard' AND tgrelid::regclass::text ~ 'events|january'
+SELECT tgrelid::regclass, tgenabled FROM pg_trigger WHERE tgname = 'zzz_simhash_guard'
+    AND tgrelid::regclass::text ~ 'events|january'
 ORDER BY 1;

@@ -2,8 +2,10 @@
 CREATE TABLE mails (id integer PRIMARY KEY, body text);
 SELECT simhash_index('mails', 'body');
 CREATE FUNCTION mail(invoice integer) RETURNS text LANGUAGE sql AS $$
-    SELECT format('Dear customer, please pay invoice number %s, which was due on the first of the month, within the next '
-        'three weeks. If you have paid by now, please take this letter for void. With kind regards, your water works', invoice)
+    SELECT format('Dear customer, please pay invoice number %s, which was due on the first of the month, within the '
+        'next three weeks. If you have paid by now, please take this letter for void. With kind regards, your water '
+        'works',
+        invoice)
 $$;
 
 -- By default, the second invoice is a near-duplicate.

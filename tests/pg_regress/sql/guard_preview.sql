@@ -10,12 +10,15 @@ INSERT INTO docs VALUES
     (5, 'a text of its own', 1), (6, 'A text of its own!', NULL),
     (7, 'alone', 1), (8, '', 1), (9, NULL, 1);
 SELECT * FROM simhash_preview('docs');
-SELECT resemblance, distance, duplicate, rows, example, earlier FROM simhash_preview('docs', '{"resemblance": 0.9, "bands": 24}');
+SELECT resemblance, distance, duplicate, rows, example, earlier
+FROM simhash_preview('docs', '{"resemblance": 0.9, "bands": 24}');
 SELECT resemblance, duplicate, rows, example, earlier FROM simhash_preview('docs', '{"resemblance": 0.6}');
 -- Within a scope, and among rows with a condition.
 SELECT resemblance, duplicate, rows, example, earlier FROM simhash_preview('docs', '{"resemblance": 0.6}', '{tenant}');
-SELECT resemblance, duplicate, rows, example, earlier FROM simhash_preview('docs', '{"resemblance": 0.6}', among => 'id > 2');
-SELECT resemblance, duplicate, rows, example, earlier FROM simhash_preview('docs', '{"resemblance": 0.6}', unless => 'id = 4');
+SELECT resemblance, duplicate, rows, example, earlier
+FROM simhash_preview('docs', '{"resemblance": 0.6}', among => 'id > 2');
+SELECT resemblance, duplicate, rows, example, earlier
+FROM simhash_preview('docs', '{"resemblance": 0.6}', unless => 'id = 4');
 -- A guard that sees the rows in this order keeps row 3: the row that it resembles was skipped.
 CREATE TABLE guarded (LIKE docs INCLUDING ALL);
 SELECT simhash_guard('guarded', 'skip');
@@ -31,13 +34,16 @@ SELECT duplicate, sum(rows) FROM simhash_preview('crowd') GROUP BY duplicate ORD
 CREATE TABLE letters (id integer PRIMARY KEY, body text);
 SELECT simhash_index('letters', 'body');
 INSERT INTO letters SELECT n, (SELECT string_agg('word' || i, ' ') FROM generate_series(1, 40) AS i)
-    || (SELECT string_agg(' own' || n || '_' || i, '') FROM generate_series(1, 6) AS i) FROM generate_series(1, 1000) AS n;
+    || (SELECT string_agg(' own' || n || '_' || i, '') FROM generate_series(1, 6) AS i)
+FROM generate_series(1, 1000) AS n;
 ANALYZE letters;
 CREATE TABLE pages (id integer, html text);
-INSERT INTO pages SELECT id, '<nav><a href="/">' || body || '</a></nav><p>page ' || id || '</p>' FROM letters WHERE id <= 40;
+INSERT INTO pages SELECT id, '<nav><a href="/">' || body || '</a></nav><p>page ' || id || '</p>' FROM letters
+WHERE id <= 40;
 SELECT simhash_index('pages', 'html');
 SET client_min_messages = notice;
-SELECT duplicate, sum(rows), sum(share) > 0.999 AS is_all FROM simhash_preview('letters', sample => 1000) GROUP BY duplicate;
+SELECT duplicate, sum(rows), sum(share) > 0.999 AS is_all FROM simhash_preview('letters', sample => 1000)
+GROUP BY duplicate;
 -- A row that is looked up is compared with all that it shares bands with.
 INSERT INTO letters SELECT id + 1000, body FROM letters;
 SELECT duplicate, sum(rows) FROM simhash_preview('letters', sample => 40) GROUP BY duplicate;
@@ -46,7 +52,8 @@ SELECT count(*) BETWEEN 1 AND 2 AS few FROM simhash_preview('letters', sample =>
 SELECT count(*) FROM simhash_preview('pages', sample => 1);
 SET client_min_messages = warning;
 -- A generated column, no primary key, partitions.
-CREATE TABLE parted (part integer, body text, lowered text GENERATED ALWAYS AS (lower(body)) STORED) PARTITION BY LIST (part);
+CREATE TABLE parted (part integer, body text, lowered text GENERATED ALWAYS AS (lower(body)) STORED)
+    PARTITION BY LIST (part);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);
 CREATE TABLE parted_2 PARTITION OF parted FOR VALUES IN (2);
 SELECT simhash_index('parted', 'lowered');

@@ -37,7 +37,8 @@ ALTER TABLE guarded.docs ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON guarded.docs USING (reader = current_user);
 GRANT SELECT ON guarded.docs TO regress_writer;
 UPDATE guarded.docs SET reader = 'somebody else';
-PREPARE insert_as(name) AS SELECT errors_as($1, $$INSERT INTO guarded.docs (id, body) VALUES (2, 'a TEXT that all have')$$);
+PREPARE insert_as(name) AS
+    SELECT errors_as($1, $$INSERT INTO guarded.docs (id, body) VALUES (2, 'a TEXT that all have')$$);
 EXECUTE insert_as('regress_writer');
 EXECUTE insert_as(:'USER');
 -- The owner is exempt unless row-level security is forced.
@@ -72,7 +73,8 @@ SELECT errors_as('regress_writer', 'INSERT INTO guarded.parted_2 VALUES (2, 1)')
 -- Functions and operators that others put first in the search path are not used.
 CREATE SCHEMA hostile;
 GRANT USAGE ON SCHEMA hostile TO PUBLIC;
-CREATE FUNCTION hostile.simhash_block(bigint, integer, integer) RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT 1 / 0';
+CREATE FUNCTION hostile.simhash_block(bigint, integer, integer) RETURNS integer IMMUTABLE
+    LANGUAGE sql AS 'SELECT 1 / 0';
 CREATE FUNCTION hostile.simhash(text, jsonb) RETURNS bigint IMMUTABLE LANGUAGE sql AS 'SELECT 1 / 0';
 CREATE FUNCTION hostile.simhash_dedup() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 CREATE FUNCTION hostile.int4eq(integer, integer) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT 1 / 0 > 0';

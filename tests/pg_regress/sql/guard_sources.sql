@@ -15,10 +15,13 @@ SET client_min_messages = notice;
 SELECT simhash_guard('docs', source => 'body');
 SELECT simhash_guard('docs', source => ' ( docs.body ) ');
 SET client_min_messages = warning;
-SELECT errors($$SELECT simhash_guard('docs', source => 'lower(body)')$$, $$SELECT simhash_guard('docs', source => 'nobody')$$,
+SELECT errors($$SELECT simhash_guard('docs', source => 'lower(body)')$$,
+    $$SELECT simhash_guard('docs', source => 'nobody')$$,
     $$SELECT simhash_guard('docs', source => 'body) OR (true')$$,
-    $$SELECT simhash_guard('docs', source => '(SELECT ''a'')')$$, $$SELECT simhash_guard('docs', source => 'docs::text')$$,
-    $$SELECT simhash_guard('docs', source => 'tableoid::text')$$, $$SELECT simhash_guard('docs', source => 'count(*)')$$);
+    $$SELECT simhash_guard('docs', source => '(SELECT ''a'')')$$,
+    $$SELECT simhash_guard('docs', source => 'docs::text')$$,
+    $$SELECT simhash_guard('docs', source => 'tableoid::text')$$,
+    $$SELECT simhash_guard('docs', source => 'count(*)')$$);
 
 -- If several are indexed, one is to be named.
 SELECT simhash_index('docs', 'code'), simhash_index('docs', 'full_text'),
@@ -35,9 +38,11 @@ SELECT errors($$INSERT INTO docs (id, code) VALUES (2, 'One, two, three!')$$);
 SELECT simhash_unguard('docs');
 -- An expression is guarded, however it is written.
 SELECT simhash_guard('docs', source => 'lower(title)||coalesce(body,'''')'), definition('docs');
-INSERT INTO docs (id, title, body) VALUES (3, 'Three ', text_of(3)), (4, 'Four', NULL), (5, NULL, text_of(3)), (6, NULL, NULL);
+INSERT INTO docs (id, title, body) VALUES (3, 'Three ', text_of(3)), (4, 'Four', NULL), (5, NULL, text_of(3)),
+    (6, NULL, NULL);
 SELECT errors($$INSERT INTO docs (id, title, body) VALUES (7, 'THREE ', text_of(3))$$,
-    $$UPDATE docs SET title = 'Three ', body = text_of(3) WHERE id = 4$$, $$INSERT INTO docs (id, title) VALUES (7, 'four')$$);
+    $$UPDATE docs SET title = 'Three ', body = text_of(3) WHERE id = 4$$,
+    $$INSERT INTO docs (id, title) VALUES (7, 'four')$$);
 UPDATE docs SET code = 'of no consequence', title = 'three ' WHERE id = 3;
 SELECT simhash_unguard('docs');
 -- A generated column, which PostgreSQL computes after the trigger: whoever names its expression guards the column.
@@ -50,7 +55,8 @@ SELECT simhash_unguard('docs');
 -- The options are those of the indexes; others that make the same bands may be given.
 CREATE TABLE letters (id integer PRIMARY KEY, body text);
 SELECT simhash_index('letters', 'body', '{"ngram": 2, "case_fold": false}', bands => 5);
-SELECT errors($$SELECT simhash_guard('letters')$$, $$SELECT simhash_guard('letters', criterion => '{"bands": 4, "ngram": 3}')$$,
+SELECT errors($$SELECT simhash_guard('letters')$$,
+    $$SELECT simhash_guard('letters', criterion => '{"bands": 4, "ngram": 3}')$$,
     $$SELECT simhash_guard('letters', criterion => '{"bands": 4, "weights": "table"}')$$,
     $$SELECT simhash_guard('letters', criterion => '{"bands": 4, "weights": {"a": 0.5}}')$$,
     $$SELECT simhash_guard('letters', criterion => '{"max_distance": 3}')$$);
@@ -97,15 +103,19 @@ CREATE TABLE tenants (id integer PRIMARY KEY, tenant integer, lang text, body te
 SELECT simhash_index('tenants', 'body', scope => '{tenant}');
 SELECT errors($$SELECT simhash_guard('tenants')$$, $$SELECT simhash_guard('tenants', scope => '{lang}')$$);
 SELECT simhash_guard('tenants', 'skip', scope => '{lang,tenant}');
-INSERT INTO tenants VALUES (1, 1, 'en', 'a text'), (2, 1, 'de', 'a text'), (3, 2, 'en', 'a text'), (4, 1, 'en', 'A text'),
+INSERT INTO tenants VALUES (1, 1, 'en', 'a text'), (2, 1, 'de', 'a text'), (3, 2, 'en', 'a text'),
+    (4, 1, 'en', 'A text'),
     (5, NULL, 'en', 'a text'), (6, NULL, 'en', 'A text') RETURNING id;
 
 -- Columns of fingerprints, bit strings and digits. A column that is made from a text has a text.
-CREATE TABLE prints (id integer PRIMARY KEY, print bigint, bits bit(64), digits text, words text[], vector tsvector, body text);
+CREATE TABLE prints (id integer PRIMARY KEY, print bigint, bits bit(64), digits text, words text[], vector tsvector,
+    body text);
 SELECT simhash_attach('prints', 'print', prefix => 'print'), simhash_attach('prints', 'bits', prefix => 'bits'),
-    simhash_attach('prints', 'digits', '{"source": "hex"}', prefix => 'digits'), simhash_attach('prints', 'words', prefix => 'words_'),
+    simhash_attach('prints', 'digits', '{"source": "hex"}', prefix => 'digits'),
+    simhash_attach('prints', 'words', prefix => 'words_'),
     simhash_attach('prints', 'vector', prefix => 'vector_'), simhash_attach('prints', 'body');
-SELECT errors($$SELECT simhash_guard('prints')$$, $$SELECT simhash_guard('prints', criterion => '{"resemblance": null}')$$,
+SELECT errors($$SELECT simhash_guard('prints')$$,
+    $$SELECT simhash_guard('prints', criterion => '{"resemblance": null}')$$,
     $$SELECT simhash_guard('prints', source => 'simhash')$$, $$SELECT simhash_guard('prints', source => 'body')$$,
     $$SELECT simhash_guard('prints', source => 'print', criterion => '{"resemblance": 0.84}')$$,
     $$SELECT simhash_guard('prints', source => 'print', criterion => '{"bands": 6}')$$,
@@ -120,7 +130,8 @@ SELECT source, simhash_guard('prints', 'skip', '{"resemblance": null, "max_dista
     definition('prints'), simhash_unguard('prints')
 FROM unnest('{simhash,body}'::text[]) AS source;
 SELECT simhash_guard('prints', 'skip', source => 'digits');
-INSERT INTO prints (id, digits) VALUES (1, 'ff00ff00ff00ff00'), (2, 'ff00ff00ff00ff01'), (3, 'ff00ff00ff00ffff'), (4, 'no digits'),
+INSERT INTO prints (id, digits) VALUES (1, 'ff00ff00ff00ff00'), (2, 'ff00ff00ff00ff01'), (3, 'ff00ff00ff00ffff'),
+    (4, 'no digits'),
     (5, NULL) RETURNING id;
 DROP INDEX prints_digits_block2_idx, prints_digits_block0_idx, prints_digits_block1_idx, prints_digits_block3_idx;
 SELECT errors($$INSERT INTO prints (id, digits) VALUES (6, NULL)$$);

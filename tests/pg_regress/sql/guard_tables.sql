@@ -1,5 +1,6 @@
--- simhash_guard on tables with all kinds of keys, with indexes that are made by hand, with domains, and on temporary ones.
--- (Partitioned tables: guard_partitions; with other triggers: guard_triggers; with skewed fingerprints: guard_cost.)
+-- simhash_guard on tables with all kinds of keys, with indexes that are made by hand, with domains, and on temporary
+-- ones. (Partitioned tables: guard_partitions; with other triggers: guard_triggers; with skewed fingerprints:
+-- guard_cost.)
 
 -- An error names the near row by its primary key, unless that is deferrable. A mark is that key.
 CREATE TABLE by_text (id text PRIMARY KEY, f bigint, same_as text);
@@ -31,7 +32,8 @@ CREATE TABLE by_expression (id integer PRIMARY KEY, body text,
 SELECT index_by_hand('by_expression', 'simhash', 2);
 SELECT simhash_guard('by_expression', 'skip', '{"resemblance": null, "max_distance": 5}');
 INSERT INTO by_expression VALUES (1, 'A text of some length, of which one letter differs.'),
-    (2, 'A text of some length, of which one letter dithers.'), (3, 'a text of some length, of which one letter differs.')
+    (2, 'A text of some length, of which one letter dithers.'),
+    (3, 'a text of some length, of which one letter differs.')
 RETURNING id;
 
 -- It searches indexes that also contain the fingerprint, as a key or included.

@@ -50,7 +50,8 @@ INSERT INTO texts VALUES (4, 'four'), (5, '');
 
 -- Renamed columns: the error says what to do.
 ALTER TABLE texts RENAME body TO content;
-SELECT errors('INSERT INTO texts VALUES (6, ''six'')', 'UPDATE texts SET tenant = 1', $$SELECT simhash_guard('texts')$$);
+SELECT errors('INSERT INTO texts VALUES (6, ''six'')', 'UPDATE texts SET tenant = 1',
+    $$SELECT simhash_guard('texts')$$);
 SELECT errors('INSERT INTO texts VALUES (6, ''FOUR'')');
 CREATE TABLE pages (id integer PRIMARY KEY, title text, body text);
 SELECT simhash_index('pages', '(title || '' '' || body)'), simhash_guard('pages');
@@ -105,14 +106,17 @@ SELECT errors($$INSERT INTO nested VALUES (3, 'a third outer text', 'a third OUT
 INSERT INTO nested VALUES (4, 'a fourth outer text', 'a last text');
 SELECT id, body FROM nested ORDER BY id;
 
--- The rows that stay are those that share no band with an earlier one that resembles them, whatever the numbers of bands.
+-- The rows that stay are those that share no band with an earlier one that resembles them, whatever the numbers of
+-- bands.
 CREATE TABLE edited AS
 SELECT n AS id, (SELECT string_agg(CASE WHEN (word + n * 7) % 37 = 0 THEN 'edit' || n % 40
-        ELSE substr(md5(n / 6 || ' ' || word), 1, 5) END, ' ' ORDER BY word) FROM generate_series(1, 60 - n % 20) AS word) AS body
+        ELSE substr(md5(n / 6 || ' ' || word), 1, 5) END, ' ' ORDER BY word)
+            FROM generate_series(1, 60 - n % 20) AS word) AS body
 FROM generate_series(1, 400) AS n;
 CREATE TABLE guarded (id integer PRIMARY KEY, body text, original integer);
 SELECT simhash_index('guarded', 'body', bands => 24);
-CREATE FUNCTION near_pairs(lowest double precision, bands integer) RETURNS TABLE (a integer, b integer) LANGUAGE sql AS $$
+CREATE FUNCTION near_pairs(lowest double precision, bands integer) RETURNS TABLE (a integer, b integer)
+    LANGUAGE sql AS $$
     WITH banded AS MATERIALIZED (
         SELECT id, body, array_agg(band || ' ' || simhash_band(body, band)) AS keys
         FROM edited, generate_series(0, bands - 1) AS band GROUP BY id, body)

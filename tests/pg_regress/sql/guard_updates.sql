@@ -1,7 +1,8 @@
 -- UPDATE of guarded tables: a row is never its own duplicate.
 CREATE TABLE posts (id integer PRIMARY KEY, body text, views integer DEFAULT 0);
 SELECT simhash_index('posts', 'body'), simhash_guard('posts');
-INSERT INTO posts VALUES (1, 'The quick brown fox jumps over the lazy dog'), (3, 'Another text'), (4, 'One'), (5, 'Two'), (7, ''), (8, NULL);
+INSERT INTO posts VALUES (1, 'The quick brown fox jumps over the lazy dog'), (3, 'Another text'), (4, 'One'),
+    (5, 'Two'), (7, ''), (8, NULL);
 UPDATE posts SET body = body || '!' WHERE id < 6;
 UPDATE posts SET body = 'the quick brown fox jumps over the lazy dog' WHERE id = 1;
 UPDATE posts SET id = 11 WHERE id = 1;
@@ -22,11 +23,13 @@ SELECT id, body, views FROM posts ORDER BY id;
 -- Texts that are stored as they are, compressed, out of line, and both.
 SET default_toast_compression = 'pglz';
 CREATE FUNCTION words(first integer, count integer, times integer DEFAULT 1) RETURNS text LANGUAGE sql AS $$
-    SELECT repeat(string_agg(md5(n::text), ' ' ORDER BY n) || ' ', times) FROM generate_series(first, first + count - 1) AS n
+    SELECT repeat(string_agg(md5(n::text), ' ' ORDER BY n) || ' ', times)
+    FROM generate_series(first, first + count - 1) AS n
 $$;
 CREATE TABLE docs (id integer PRIMARY KEY, title text, body text, near integer REFERENCES docs ON DELETE SET NULL);
 CREATE VIEW source AS
-SELECT * FROM (VALUES (1, words(1, 40)), (2, words(1001, 40, 20)), (3, words(2001, 400)), (4, words(3001, 100, 60))) AS v (id, body);
+SELECT * FROM (VALUES (1, words(1, 40)), (2, words(1001, 40, 20)), (3, words(2001, 400)), (4, words(3001, 100, 60)))
+    AS v (id, body);
 SELECT simhash_index('docs', 'body'), simhash_guard('docs', 'mark', mark_column => 'near');
 INSERT INTO docs SELECT id, 'old', body FROM source;
 INSERT INTO docs SELECT id + 10, 'old', body || 'copy' FROM source;
@@ -48,7 +51,8 @@ SELECT simhash_guard('docs', 'skip');
 UPDATE docs SET title = 'skip', body = words(2001, 400) WHERE id = 3 RETURNING id, title;
 
 -- Partitions whose columns have other numbers.
-CREATE TABLE parted (part integer, id integer, body text, near integer, PRIMARY KEY (part, id)) PARTITION BY LIST (part);
+CREATE TABLE parted (part integer, id integer, body text, near integer, PRIMARY KEY (part, id))
+    PARTITION BY LIST (part);
 CREATE TABLE parted_1 (near integer, gone text, body text, id integer NOT NULL, part integer NOT NULL);
 ALTER TABLE parted_1 DROP COLUMN gone;
 ALTER TABLE parted ATTACH PARTITION parted_1 FOR VALUES IN (1);

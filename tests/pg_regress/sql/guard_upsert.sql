@@ -21,7 +21,8 @@ BEGIN
             BEGIN
                 EXECUTE format('INSERT INTO t (f, mark, url) VALUES (1, 7, %s) ON CONFLICT %s DO %s',
                     b, target, conflict);
-                SELECT string_agg(format('%s %s %s %s', t.id, t.f, t.n, coalesce(t.mark::text, '-')), ', ' ORDER BY t.id)
+                SELECT string_agg(format('%s %s %s %s', t.id, t.f, t.n, coalesce(t.mark::text, '-')), ', '
+                    ORDER BY t.id)
                 INTO found FROM t;
             EXCEPTION WHEN OTHERS THEN
                 found := SQLSTATE || ' ' || SQLERRM;
@@ -127,14 +128,16 @@ BEGIN
             mark_column => CASE WHEN action = 'mark' THEN 'mark' END);
         BEGIN
             EXECUTE statement;
-            result = (SELECT string_agg(concat_ws(' ', id, coalesce(mark::text, '-')), ', ' ORDER BY id) FROM inner_rows);
+            result = (SELECT string_agg(concat_ws(' ', id, coalesce(mark::text, '-')), ', ' ORDER BY id)
+                FROM inner_rows);
         EXCEPTION WHEN OTHERS THEN
             result = SQLSTATE || ' ' || SQLERRM;
         END;
         results = results || jsonb_build_object(action, result);
         TRUNCATE inner_rows;
     END LOOP;
-    RETURN QUERY SELECT string_agg(key, ' ' ORDER BY key), value FROM jsonb_each_text(results) GROUP BY value ORDER BY 1;
+    RETURN QUERY SELECT string_agg(key, ' ' ORDER BY key), value FROM jsonb_each_text(results) GROUP BY value
+        ORDER BY 1;
 END
 $$;
 CREATE TRIGGER zzzz_near BEFORE INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION store_another('1', '');

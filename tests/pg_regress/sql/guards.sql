@@ -6,7 +6,8 @@ CREATE FUNCTION of_docs() RETURNS jsonb LANGUAGE sql AS $$
 $$;
 
 -- What simhash_guard was called with.
-SELECT simhash_guard('docs', 'mark', '{"resemblance": 0.7, "same": ["numbers"]}', scope => '{tenant}', mark_column => 'mark', among => 'id > 0');
+SELECT simhash_guard('docs', 'mark', '{"resemblance": 0.7, "same": ["numbers"]}', scope => '{tenant}',
+    mark_column => 'mark', among => 'id > 0');
 SELECT target::text, guard, pg_typeof(target), pg_typeof(guard), pg_typeof(scope), pg_typeof(enabled)
 FROM simhash_guards() WHERE target = 'docs'::regclass \gx
 SELECT of_docs() = '{"action": "mark", "criterion": {"resemblance": 0.7, "bands": 12,
@@ -15,7 +16,9 @@ SELECT of_docs() = '{"action": "mark", "criterion": {"resemblance": 0.7, "bands"
 -- A guard of fingerprints has a distance in its criterion.
 SELECT simhash_unguard('docs'), simhash_attach('docs', 'body'), simhash_guard('docs', 'skip', '{"resemblance": null}');
 ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
-SELECT of_docs() = '{"action": "skip", "criterion": {"max_distance": 3, "resemblance": null}, "source": "simhash", "scope": [], "mark_column": null, "among": null, "unless": null, "enabled": "D", "error": "the trigger does not fire in ordinary sessions"}' AS is_all;
+SELECT of_docs() = '{"action": "skip", "criterion": {"max_distance": 3, "resemblance": null},
+    "source": "simhash", "scope": [], "mark_column": null, "among": null, "unless": null, "enabled": "D",
+    "error": "the trigger does not fire in ordinary sessions"}' AS is_all;
 SELECT simhash_unguard('docs');
 SELECT count(*) FROM simhash_guards() WHERE target = 'docs'::regclass;
 
@@ -35,7 +38,8 @@ SELECT array_agg(target::text ORDER BY target::text) FROM simhash_guards() WHERE
 CREATE FUNCTION error_of(arguments text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE listed record;
 BEGIN
-    EXECUTE format('CREATE TRIGGER by_hand BEFORE INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION simhash_dedup(%s)',
+    EXECUTE format('CREATE TRIGGER by_hand BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
+        EXECUTE FUNCTION simhash_dedup(%s)',
         (SELECT string_agg(quote_literal(argument), ', ') FROM unnest(arguments) AS argument));
     SELECT * INTO STRICT listed FROM simhash_guards() WHERE guard = 'by_hand';
     DROP TRIGGER by_hand ON docs;
@@ -62,12 +66,15 @@ DO $$
 DECLARE made text;
 BEGIN
     FOREACH made IN ARRAY ARRAY[
-        'BEFORE INSERT OR UPDATE ON docs FOR EACH ROW', 'BEFORE INSERT OR UPDATE ON docs FOR EACH ROW WHEN (NEW.id > 9)',
+        'BEFORE INSERT OR UPDATE ON docs FOR EACH ROW',
+        'BEFORE INSERT OR UPDATE ON docs FOR EACH ROW WHEN (NEW.id > 9)',
         'BEFORE INSERT OR UPDATE OF body ON docs FOR EACH ROW', 'BEFORE INSERT ON docs FOR EACH ROW',
         'BEFORE INSERT OR UPDATE OR DELETE ON docs FOR EACH ROW', 'AFTER INSERT OR UPDATE ON docs FOR EACH ROW',
         'BEFORE INSERT OR UPDATE ON docs'] LOOP
         EXECUTE 'DROP TRIGGER zzz_simhash_guard ON docs';
-        EXECUTE format('CREATE TRIGGER zzz_simhash_guard %s EXECUTE FUNCTION simhash_dedup(''skip'', ''{"bands": 12, "weights": {"\\u0000": 0.5}, "resemblance": 0.7}'', ''body'')', made);
+        EXECUTE format('CREATE TRIGGER zzz_simhash_guard %s
+            EXECUTE FUNCTION simhash_dedup(''skip'',
+                ''{"bands": 12, "weights": {"\\u0000": 0.5}, "resemblance": 0.7}'', ''body'')', made);
         RAISE WARNING '%: %', made, of_docs() ->> 'error';
     END LOOP;
 END $$;
@@ -89,7 +96,8 @@ SELECT simhash_unguard('docs');
 ALTER TRIGGER "Renamed" ON docs RENAME TO zzz_simhash_guard;
 SELECT simhash_unguard('docs');
 
-SELECT simhash_guard_definition('skip\000\377\000') ? 'error' AS is_error, simhash_guard_definition('') ? 'error' AS without;
+SELECT simhash_guard_definition('skip\000\377\000') ? 'error' AS is_error,
+    simhash_guard_definition('') ? 'error' AS without;
 
 -- An interrupt while a guard is tried rolls back the block that catches it, and no more.
 CREATE FUNCTION interrupts(content text) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -101,7 +109,8 @@ BEGIN
 END $$;
 CREATE DOMAIN interrupting AS text CHECK (interrupts(value));
 CREATE TYPE box_of_interrupting AS (content interrupting);
-SELECT simhash_guard('docs', criterion => '{"resemblance": 0.7}', unless => 'body = (''(x)''::box_of_interrupting).content');
+SELECT simhash_guard('docs', criterion => '{"resemblance": 0.7}',
+    unless => 'body = (''(x)''::box_of_interrupting).content');
 CREATE TABLE done (step text);
 SET guards.interrupt = on;
 DO $$

@@ -2,14 +2,17 @@
 SET client_min_messages = notice;
 
 CREATE TABLE docs (id integer PRIMARY KEY, tenant integer, lang text COLLATE "C", title text, body text);
-INSERT INTO docs SELECT n, n % 5, 'en', 'title ' || n, md5(n::text) || ' ' || md5((-n)::text) FROM generate_series(1, 1000) AS n;
+INSERT INTO docs SELECT n, n % 5, 'en', 'title ' || n, md5(n::text) || ' ' || md5((-n)::text)
+FROM generate_series(1, 1000) AS n;
 INSERT INTO docs VALUES (1001, 1, 'en', NULL, NULL), (1002, 1, 'en', '', '...');
 SELECT simhash_index('docs', 'body');
 SELECT described('docs');
 -- Each entry has the band and the size of its row, and the planner knows how rare they are.
-SELECT count(*) AS rows, count(DISTINCT simhash_band(body, 5)) AS bands, count(*) FILTER (WHERE simhash_size(body) = 3) AS sizes
+SELECT count(*) AS rows, count(DISTINCT simhash_band(body, 5)) AS bands,
+    count(*) FILTER (WHERE simhash_size(body) = 3) AS sizes
 FROM docs;
-SELECT tablename, attname, round(null_frac * 1002) AS nulls, n_distinct FROM pg_stats WHERE tablename LIKE 'docs_simhash%'
+SELECT tablename, attname, round(null_frac * 1002) AS nulls, n_distinct FROM pg_stats
+WHERE tablename LIKE 'docs_simhash%'
 ORDER BY tablename, attname LIMIT 2;
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_band(body, 5) = 42 AND simhash_size(body) BETWEEN 3 AND 4;
 
@@ -43,7 +46,8 @@ CREATE INDEX others_collation ON others (lang COLLATE "POSIX", simhash_band(body
 CREATE INDEX others_class ON others (lang text_pattern_ops, simhash_band(body, 0), simhash_size(body));
 CREATE INDEX others_gist ON others USING hash (simhash_band(body, 0));
 SELECT simhash_index('others', 'body', bands => 1), simhash_index('others', 'body', bands => 1, scope => '{lang}');
-CREATE UNIQUE INDEX others_unique ON others (simhash_band(title, band => 0, options => '{}') DESC, simhash_size(title), id) INCLUDE (body);
+CREATE UNIQUE INDEX others_unique ON others (simhash_band(title, band => 0, options => '{}') DESC, simhash_size(title),
+    id) INCLUDE (body);
 SELECT simhash_index('others', 'title', bands => 1);
 
 -- Sources of all types that become texts, and expressions. Queries write them in the same way.
@@ -82,23 +86,30 @@ SET client_min_messages = warning;
 SELECT errors($$SELECT simhash_index(NULL, 'body')$$, $$SELECT simhash_index('docs', NULL)$$,
     $$SELECT simhash_index('docs', 'body', bands => NULL)$$, $$SELECT simhash_index('docs', 'body', scope => NULL)$$,
     $$SELECT simhash_index('docs', 'body', bands => 0)$$, $$SELECT simhash_index('docs', 'body', bands => 65)$$,
-    $$SELECT simhash_index('docs', 'body', '{"ngrams": 2}')$$, $$SELECT simhash_index('docs', 'body', '{"source": "hex"}')$$,
-    $$SELECT simhash_index('docs', 'body', scope => '{nothing}')$$, $$SELECT simhash_index('docs', 'body', scope => '{body}')$$,
-    $$SELECT simhash_index('types', 'v', scope => '{document,document}')$$, $$SELECT simhash_index('no_such_table', 'body')$$,
+    $$SELECT simhash_index('docs', 'body', '{"ngrams": 2}')$$,
+    $$SELECT simhash_index('docs', 'body', '{"source": "hex"}')$$,
+    $$SELECT simhash_index('docs', 'body', scope => '{nothing}')$$,
+    $$SELECT simhash_index('docs', 'body', scope => '{body}')$$,
+    $$SELECT simhash_index('types', 'v', scope => '{document,document}')$$,
+    $$SELECT simhash_index('no_such_table', 'body')$$,
     $$SELECT simhash_index(1::regclass, 'body')$$);
 -- Sources that are no text, or cannot be indexed.
 SELECT errors(VARIADIC array_agg(format('SELECT simhash_index(''types'', %L)', source)))
-FROM unnest(ARRAY['number', 'bits', 'features', 'vector', 'document', 'number + 1', 'v = n', '(v, n)', 'NULL::json', 'types', 'types::text', 'ctid::text',
+FROM unnest(ARRAY['number', 'bits', 'features', 'vector', 'document', 'number + 1', 'v = n', '(v, n)', 'NULL::json',
+    'types', 'types::text', 'ctid::text',
     'concat_ws('' '', v, n)', 'now()::text', 'random()::text', 'to_char(number, ''9'')']) AS source;
 SELECT fields($$SELECT simhash_index('docs', 'boddy')$$,
     $$SELECT simhash_index('docs', 'others.body')$$, $$SELECT simhash_index('docs', '(SELECT body)')$$,
     $$SELECT simhash_index('docs', 'EXISTS (SELECT FROM docs)::text')$$, $$SELECT simhash_index('docs', 'max(body)')$$,
-    $$SELECT simhash_index('docs', 'max(body) OVER ()')$$, $$SELECT simhash_index('docs', 'string_to_table(body, '' '')')$$,
+    $$SELECT simhash_index('docs', 'max(body) OVER ()')$$,
+    $$SELECT simhash_index('docs', 'string_to_table(body, '' '')')$$,
     $$SELECT simhash_index('docs', '$1')$$);
 -- A source is one expression, whatever is in it.
 SELECT errors(VARIADIC array_agg(format('SELECT simhash_index(''docs'', %L)', source)))
-FROM unnest(ARRAY['', ' ', '*', 'body, title', 'body), (title', 'body) FROM docs WHERE (true', 'body) UNION SELECT (''''', 'body); DROP TABLE docs; SELECT (''''',
-    'body) AS a, (title', 'body /*', 'body)) --', 'body)) USING hash (id) --', 'body; SELECT 1', ''' || body', 'body)::text, (id', '"', '$$', 'body ORDER BY 1', 'body DESC']) AS source;
+FROM unnest(ARRAY['', ' ', '*', 'body, title', 'body), (title', 'body) FROM docs WHERE (true',
+    'body) UNION SELECT (''''', 'body); DROP TABLE docs; SELECT (''''',
+    'body) AS a, (title', 'body /*', 'body)) --', 'body)) USING hash (id) --', 'body; SELECT 1', ''' || body',
+    'body)::text, (id', '"', '$$', 'body ORDER BY 1', 'body DESC']) AS source;
 SELECT count(*) AS rows FROM docs;
 -- PostgreSQL prints the type of a list of varchar differently: the index would not be that of the query.
 SELECT errors($$SELECT simhash_index('types', 'CASE WHEN v IN (''a'', ''b'') THEN v END')$$);

@@ -15,8 +15,10 @@ SELECT simhash_index('docs', 'body', '{"ngram": 2}', 2, '{tenant}');
 SELECT described('docs');
 SELECT tablename FROM pg_stats WHERE tablename LIKE 'docs_simhash%' GROUP BY 1 ORDER BY 1;
 -- Indexes that an interrupted command has left are dropped, and their names are free again.
-CREATE INDEX docs_simhash_band0_tenant_idx_ccnew ON docs (tenant, simhash_band(body, 0, '{"ngram": 2}'), simhash_size(body, '{"ngram": 2}'));
-UPDATE pg_index SET indisvalid = false WHERE indexrelid::regclass::text IN ('docs_simhash_band1_tenant_idx', 'docs_simhash_band0_tenant_idx_ccnew');
+CREATE INDEX docs_simhash_band0_tenant_idx_ccnew ON docs (tenant, simhash_band(body, 0, '{"ngram": 2}'),
+    simhash_size(body, '{"ngram": 2}'));
+UPDATE pg_index SET indisvalid = false
+WHERE indexrelid::regclass::text IN ('docs_simhash_band1_tenant_idx', 'docs_simhash_band0_tenant_idx_ccnew');
 SELECT simhash_index_commands('docs', 'body', '{"ngram": 2}', 2, '{tenant}') \gexec
 SELECT simhash_index_commands('docs', 'body', '{"ngram": 2}', 2, '{tenant}');
 -- An empty table has no statistics.
@@ -46,7 +48,8 @@ SELECT next_of_parts() \gexec
 SELECT next_of_parts() \gexec
 SELECT next_of_parts() \gexec
 SELECT count(*) AS left_to_do FROM next_of_parts();
-SELECT relid AS index, indisvalid AS valid FROM pg_partition_tree('parts_simhash_band0_idx') JOIN pg_index ON indexrelid = relid
+SELECT relid AS index, indisvalid AS valid FROM pg_partition_tree('parts_simhash_band0_idx')
+    JOIN pg_index ON indexrelid = relid
 WHERE isleaf ORDER BY relid::text;
 SELECT simhash_index('parts', 'body', bands => 1);
 -- All at once, and then with a partition of its own.
@@ -55,7 +58,8 @@ SELECT count(*) AS indexes, bool_and(indisvalid) AS valid FROM pg_index WHERE pg
 SELECT simhash_index_commands('parts', 'body', bands => 2);
 SELECT simhash_index_commands('parts_2', 'body', bands => 2);
 -- simhash_index goes on where the commands were interrupted.
-SELECT command FROM simhash_index_commands('parts', 'body', bands => 3) WITH ORDINALITY AS c (command, n) WHERE n IN (1, 3) \gexec
+SELECT command FROM simhash_index_commands('parts', 'body', bands => 3) WITH ORDINALITY AS c (command, n)
+WHERE n IN (1, 3) \gexec
 SELECT simhash_index('parts', 'body', bands => 3);
 SELECT count(*) AS indexes, bool_and(indisvalid) AS valid FROM pg_index WHERE pg_get_indexdef(indexrelid) ~ 'body, 2\)';
 
@@ -63,13 +67,15 @@ SELECT count(*) AS indexes, bool_and(indisvalid) AS valid FROM pg_index WHERE pg
 CREATE TABLE parent (body text);
 CREATE TABLE child () INHERITS (parent);
 CREATE MATERIALIZED VIEW view AS TABLE docs;
-SELECT simhash_index_commands(target, 'upper(body)', bands => 1) FROM unnest('{parent,view}'::regclass[]) AS target \gexec
+SELECT simhash_index_commands(target, 'upper(body)', bands => 1)
+FROM unnest('{parent,view}'::regclass[]) AS target \gexec
 SELECT simhash_index_commands(target, 'upper(body)', bands => 1) FROM unnest('{parent,view}'::regclass[]) AS target;
 
 -- What simhash_index refuses is refused, and nothing is locked or changed.
 SELECT errors($$SELECT simhash_index_commands(NULL, 'body')$$, $$SELECT simhash_index_commands('docs', NULL)$$,
     $$SELECT simhash_index_commands('docs', 'id')$$, $$SELECT simhash_index_commands('docs', 'concat(body)')$$,
-    $$SELECT simhash_index_commands('docs', 'body', bands => 65)$$, $$SELECT simhash_index_commands('docs', 'body); DROP TABLE docs; SELECT (1')$$,
+    $$SELECT simhash_index_commands('docs', 'body', bands => 65)$$,
+    $$SELECT simhash_index_commands('docs', 'body); DROP TABLE docs; SELECT (1')$$,
     $$SELECT simhash_index_commands('docs_simhash_band0_tenant_idx', 'body')$$);
 SELECT errors_as('regress_other', $$SELECT simhash_index_commands('docs', 'body')$$);
 BEGIN READ ONLY;

@@ -40,7 +40,8 @@ SET client_min_messages = warning;
 SELECT * FROM indexes;
 DROP TABLE parent CASCADE;
 
--- Materialized views, which simhash_attach refuses; unlogged and temporary tables; names that must be quoted, or are long.
+-- Materialized views, which simhash_attach refuses; unlogged and temporary tables; names that must be quoted, or are
+-- long.
 CREATE SCHEMA "A schema";
 CREATE MATERIALIZED VIEW "A schema"."A view" AS SELECT n AS id, 'text ' || n AS "Body" FROM generate_series(1, 10) AS n;
 SELECT simhash_index('"A schema"."A view"', 'Body', bands => 1, scope => '{id}');
@@ -58,8 +59,8 @@ SELECT simhash_index(:'long_table', 'body', bands => 2),
     simhash_index(:'long_table', 'body', bands => 2, scope => '{a_scope_column_with_a_very_long_name}');
 DROP TABLE :long_table, unlogged;
 
--- Indexes that are not valid, as a failed REINDEX, CREATE INDEX or DROP INDEX CONCURRENTLY leaves them, are dropped; but
--- not those of a constraint.
+-- Indexes that are not valid, as a failed REINDEX, CREATE INDEX or DROP INDEX CONCURRENTLY leaves them, are dropped;
+-- but not those of a constraint.
 CREATE TABLE docs AS SELECT n AS id, 'text ' || n AS body FROM generate_series(1, 100) AS n;
 SELECT simhash_index('docs', 'body', bands => 2);
 CREATE INDEX docs_simhash_band0_idx_ccnew ON docs (simhash_band(body, 0), simhash_size(body));
@@ -67,7 +68,8 @@ CREATE UNIQUE INDEX constrains ON docs (simhash_band(body, 0), simhash_size(body
 CREATE INDEX of_another ON docs (simhash_band(upper(body), 0), simhash_size(upper(body)));
 CREATE INDEX half_dropped ON docs (simhash_band(body, 0), simhash_size(body));
 UPDATE pg_index SET indisvalid = false, indislive = indexrelid <> 'half_dropped'::regclass
-WHERE indexrelid IN ('docs_simhash_band0_idx_ccnew'::regclass, 'docs_simhash_band1_idx'::regclass, 'constrains'::regclass,
+WHERE indexrelid IN ('docs_simhash_band0_idx_ccnew'::regclass, 'docs_simhash_band1_idx'::regclass,
+    'constrains'::regclass,
     'of_another'::regclass, 'half_dropped'::regclass);
 SELECT simhash_index('docs', 'body', bands => 2);
 SELECT simhash_index('docs', 'body', bands => 2);

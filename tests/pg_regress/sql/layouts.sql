@@ -69,7 +69,8 @@ CREATE VIEW seen AS SELECT simhash FROM skewed;
 ALTER TABLE skewed ADD body text;
 SELECT errors($$SELECT simhash_layouts('skewed', 'body')$$, $$SELECT simhash_layouts('skewed', 'id')$$,
     $$SELECT simhash_layouts('skewed', 'ctid')$$,
-    $$SELECT simhash_layouts('seen')$$, $$SELECT simhash_layouts('pg_class_oid_index', 'oid')$$, $$SELECT simhash_layouts(0)$$,
+    $$SELECT simhash_layouts('seen')$$, $$SELECT simhash_layouts('pg_class_oid_index', 'oid')$$,
+    $$SELECT simhash_layouts(0)$$,
     $$SELECT simhash_layouts('skewed', max_distance => -1)$$, $$SELECT simhash_layouts('skewed', max_distance => 65)$$);
 
 -- It is for owners, and runs their code as them.

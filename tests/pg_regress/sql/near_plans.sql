@@ -106,8 +106,8 @@ SELECT is_searched('SELECT id FROM d WHERE simhash_near(fp, 42) FOR UPDATE SKIP 
 
 -- Any table -------------------------------------------------------------------------
 
--- Indexes on the expression of a generated fingerprint. A search of the column does not recompute it; only a search for the
--- expression itself does.
+-- Indexes on the expression of a generated fingerprint. A search of the column does not recompute it; only a search for
+-- the expression itself does.
 CREATE TABLE x (id integer, body text, fp bigint GENERATED ALWAYS AS (simhash(body)) STORED);
 INSERT INTO x (id, body) SELECT n, 'text ' || n FROM generate_series(1, 1000) n;
 SELECT index_by_hand('x', 'simhash(body)');

@@ -20,14 +20,18 @@ BEGIN
     RETURN types;
 END
 $$;
-SELECT count(*) AS calls, count(*) FILTER (WHERE value_of(format('SELECT simhash_near(%s, %s%s)', a, b, c))::boolean) AS near
+SELECT count(*) AS calls, count(*) FILTER (WHERE value_of(format('SELECT simhash_near(%s, %s%s)', a, b, c))::boolean)
+    AS near
 FROM unnest('{"''a b''","''a b''::text","''a b''::varchar(9)","''a b''::name"}'::text[]) AS a,
     unnest('{"''A B''","''A B''::text","''A B''::varchar(9)"}'::text[]) AS b,
-    unnest('{"",", ''{}''",", ''{}''::jsonb",", ''{}''::text",", ''{}''::varchar",", criterion => ''{\"bands\": 2}''"}'::text[]) AS c;
+    unnest('{"",", ''{}''",", ''{}''::jsonb",", ''{}''::text",", ''{}''::varchar",
+        ", criterion => ''{\"bands\": 2}''"}'::text[]) AS c;
 SELECT call, types_of(call)
-FROM unnest('{"simhash_near($1, $2)","simhash_near($1, $2, $3)","simhash_near(''a'', $1, $2)","simhash_near($1, ''a'', ''{}'')",
+FROM unnest('{"simhash_near($1, $2)","simhash_near($1, $2, $3)","simhash_near(''a'', $1, $2)",
+    "simhash_near($1, ''a'', ''{}'')",
     "simhash_near($1::varchar, $2, $3)","simhash_near($1, $2, $3::jsonb)","simhash_near($1, $2, criterion => $3)",
-    "simhash_near($1::bigint, $2)","simhash_near($1, 7, $2)","simhash_near($1, $2, 3)","simhash_near($1, $2, $3::integer)",
+    "simhash_near($1::bigint, $2)","simhash_near($1, 7, $2)","simhash_near($1, $2, 3)",
+    "simhash_near($1, $2, $3::integer)",
     "simhash_near(max_distance => $3, query => $2, fingerprint => $1)"}'::text[]) AS call;
 
 -- The definition, for texts of all degrees of resemblance. It is symmetric.
@@ -47,15 +51,18 @@ INSERT INTO criteria VALUES ('{"tokens": "chars", "resemblance": 0.7}', .7, 12, 
     ('{"weights": {"edit7": 0.1}, "weight": "tf"}', .84, 6, '{"weights": {"edit7": 0.1}, "weight": "tf"}'),
     ('{"same": ["numbers"], "resemblance": 0.6}', .6, 24, '{"same": ["numbers"]}');
 CREATE TABLE keys AS SELECT criterion, resemblance, options, id, body,
-    ARRAY(SELECT simhash_band(body, band, options) FROM generate_series(0, bands - 1) AS band) AS bands FROM criteria, docs;
-SELECT criterion, count(*) FILTER (WHERE defined) AS near, count(*) FILTER (WHERE resembles AND NOT defined) AS without_band,
+    ARRAY(SELECT simhash_band(body, band, options) FROM generate_series(0, bands - 1) AS band) AS bands
+FROM criteria, docs;
+SELECT criterion, count(*) FILTER (WHERE defined) AS near,
+    count(*) FILTER (WHERE resembles AND NOT defined) AS without_band,
     count(*) FILTER (WHERE defined IS NULL) AS nulls,
     bool_and(simhash_near(a.body, b.body, criterion) IS NOT DISTINCT FROM defined) AS as_defined,
     bool_and(simhash_near(b.body, a.body, criterion) IS NOT DISTINCT FROM defined) AS exchanged
 FROM keys AS a JOIN keys AS b USING (criterion),
     LATERAL (SELECT simhash_resemblance(a.body, b.body, a.options) >= a.resemblance AS resembles) AS r,
     LATERAL (SELECT CASE WHEN resembles
-        THEN EXISTS (SELECT FROM unnest(a.bands, b.bands) AS band (a, b) WHERE band.a = band.b) ELSE resembles END AS defined) AS d
+        THEN EXISTS (SELECT FROM unnest(a.bands, b.bands) AS band (a, b) WHERE band.a = band.b)
+            ELSE resembles END AS defined) AS d
 WHERE a.id % 30 < 3 AND b.id / 6 IN (a.id / 6, 0) GROUP BY criterion ORDER BY criterion;
 
 -- Criteria that are wrong, in a query of no row; or about fingerprints.
@@ -72,5 +79,6 @@ SELECT errors(
     $$SELECT FROM docs WHERE id < 0 AND simhash_near(body, 'a', '{"max_distance": 3, "resemblance": null}')$$,
     $$SELECT FROM docs WHERE id < 0 AND simhash_near(body, 'a', '{"max_distance": 3}')$$);
 -- The same in a row.
-SELECT errors($$SELECT simhash_near('a', 'a', criterion) FROM (VALUES ('{"max_distance": 3}'::jsonb)) AS v (criterion)$$,
+SELECT errors(
+    $$SELECT simhash_near('a', 'a', criterion) FROM (VALUES ('{"max_distance": 3}'::jsonb)) AS v (criterion)$$,
     $$SELECT simhash_near('a', 'a', criterion) FROM (VALUES ('{"bands": -1}')) AS v (criterion)$$);

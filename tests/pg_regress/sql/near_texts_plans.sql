@@ -1,5 +1,5 @@
--- How conditions on near texts are planned: as a scan of the indexes on bands of one of the texts, if these are all that
--- the criterion compares; otherwise as a filter.
+-- How conditions on near texts are planned: as a scan of the indexes on bands of one of the texts, if these are all
+-- that the criterion compares; otherwise as a filter.
 CREATE TABLE docs (id integer PRIMARY KEY, tenant integer, body text, title varchar(400),
     both_parts text GENERATED ALWAYS AS (title || ' ' || body) STORED);
 INSERT INTO docs (id, tenant, body, title)
@@ -16,7 +16,8 @@ SELECT (plan_lines('SELECT id FROM docs WHERE simhash_near(body, ''some text'')'
 SELECT run_lines(format('SELECT id FROM docs WHERE simhash_near(body, %L)', :'body'), 'Removed|Bands|Index|Heap');
 SELECT array_agg(id ORDER BY id) FROM docs WHERE simhash_near(body, :'body');
 -- Fewer bands than are indexed. Near texts differ in two words: the two bands have also rows that are refuted.
-SELECT run_lines(format('SELECT id FROM docs WHERE simhash_near(body, %L, ''{"bands": 2, "resemblance": 0.97}'')', :'body'),
+SELECT run_lines(format('SELECT id FROM docs WHERE simhash_near(body, %L, ''{"bands": 2, "resemblance": 0.97}'')',
+    :'body'),
     'Removed|Bands|Index|Heap');
 -- Nothing is near NULL, or a text without a word.
 SELECT run_lines('SELECT id FROM docs WHERE simhash_near(body, (SELECT body FROM docs WHERE id = ' || id || '))',
@@ -75,7 +76,8 @@ EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE tenant = 3 AND simhash_near(title,
 SELECT is_searched(query), same_rows(query) FROM unnest('{
     "SELECT id FROM docs WHERE tenant = 3 AND simhash_near(title, ''Title 7'')",
     "SELECT id FROM docs WHERE tenant = 2 AND simhash_near(title, ''title 7'')",
-    "SELECT a.id, b.id FROM docs a JOIN docs b ON a.tenant = b.tenant AND simhash_near(b.title, a.title) WHERE a.id < 50",
+    "SELECT a.id, b.id FROM docs a JOIN docs b ON a.tenant = b.tenant AND simhash_near(b.title, a.title)
+        WHERE a.id < 50",
     "SELECT id FROM docs a WHERE id < 99 AND NOT EXISTS (SELECT FROM docs b WHERE b.tenant = a.tenant AND b.id < a.id
         AND simhash_near(a.title, b.title))",
     "SELECT id FROM docs WHERE tenant IS NULL AND simhash_near(title, ''title 7'')"}'::text[]) AS query;
@@ -124,7 +126,8 @@ INSERT INTO parts SELECT id, body FROM docs;
 ANALYZE parts;
 EXPLAIN (COSTS OFF) SELECT id FROM parts WHERE simhash_near(body, 'some text');
 SELECT same_rows(format('SELECT id FROM parts WHERE simhash_near(body, %L)', :'body')) AS constant,
-    same_rows('SELECT a.id, b.id FROM parts a JOIN parts b ON simhash_near(a.body, b.body) WHERE a.id BETWEEN 490 AND 510') AS joined;
+    same_rows('SELECT a.id, b.id FROM parts a JOIN parts b ON simhash_near(a.body, b.body)
+        WHERE a.id BETWEEN 490 AND 510') AS joined;
 CREATE TABLE part_3 (body text, id integer);
 ALTER TABLE parts DETACH PARTITION part_1;
 ALTER TABLE part_3 INHERIT part_1;
@@ -137,9 +140,11 @@ SELECT is_searched($$SELECT id FROM selected WHERE simhash_near(body, 'some text
 -- Estimated rows: those that statistics on the bands tell of, or one.
 CREATE TABLE copies AS SELECT n AS id, CASE WHEN n % 2 = 0 THEN 'a text that very many of them have in common'
     ELSE md5(n::text) || ' ' || md5('a' || n) || ' ' || md5('b' || n) END AS body FROM generate_series(1, 20000) AS n;
-SELECT estimate($$SELECT FROM copies WHERE simhash_near(body, 'a text that very many of them have in common')$$) AS without;
+SELECT estimate($$SELECT FROM copies WHERE simhash_near(body, 'a text that very many of them have in common')$$)
+    AS without;
 SELECT simhash_index('copies', 'body');
-SELECT estimate($$SELECT FROM copies WHERE simhash_near(body, 'a text that very many of them have in common')$$) AS common,
+SELECT estimate($$SELECT FROM copies WHERE simhash_near(body, 'a text that very many of them have in common')$$)
+    AS common,
     estimate('SELECT FROM copies WHERE simhash_near(body, (SELECT body FROM copies WHERE id = 7))') AS of_a_parameter,
     estimate($$SELECT FROM copies WHERE simhash_near('words that are in none of these texts', body)$$) AS of_none,
     estimate('SELECT FROM copies a JOIN copies b ON simhash_near(a.body, b.body) WHERE a.id <= 100') AS of_a_join;

@@ -78,7 +78,8 @@ SELECT compare($$SELECT simhash(body) <~> simhash('text 5 of 5') AS d FROM texts
 
 -- More rows at one distance than LIMIT asks for: the look-ups that find them suffice.
 CREATE TABLE copies (id integer, fp bigint);
-INSERT INTO copies SELECT n, CASE WHEN n <= 5000 THEN 42 ELSE hashint8extended(n, 0) END FROM generate_series(1, 20000) n;
+INSERT INTO copies SELECT n, CASE WHEN n <= 5000 THEN 42 ELSE hashint8extended(n, 0) END
+FROM generate_series(1, 20000) n;
 SELECT simhash_attach('copies', 'fp');
 VACUUM ANALYZE copies;
 SELECT run_lines('SELECT id FROM copies ORDER BY fp <~> 42 LIMIT 10', 'Blocks:|Descents:|Passes:');

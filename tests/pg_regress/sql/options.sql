@@ -26,7 +26,8 @@ EXCEPTION WHEN OTHERS THEN
     result := SQLSTATE || ' ' || SQLERRM;
 END $$;
 SELECT document, outcome, split_part(outcome, ': ', 1) = split_part(as_jsonb, ': ', 1) AS same
-FROM unnest(ARRAY['{"ngram": 2.0}', '{"ngram": 0.02e2}', '{"seed": 1e3}', '{"seed": 4.294967295E+9}', '{"seed": 3000e-3}',
+FROM unnest(ARRAY['{"ngram": 2.0}', '{"ngram": 0.02e2}', '{"seed": 1e3}', '{"seed": 4.294967295E+9}',
+    '{"seed": 3000e-3}',
     '{"ngram": 9, "ngram": 2}', '{"ngram": 2, "ngram": 99}', '{"ngram": 2.50}', '{"ngram": 25e-1}', '{"seed": -0}',
     '{"seed": -1e3}', '{"seed": 18446744073709551616}', '{"seed": 4294967295.0000000000000000000000001}',
     '{"seed": 1e30}', '{"seed": 1e400}', '{"seed": 1e-400}', '{"tokens": ["a", 1e3, {"b": 2.50, "a": null}]}',
@@ -35,7 +36,8 @@ FROM unnest(ARRAY['{"ngram": 2.0}', '{"ngram": 0.02e2}', '{"seed": 1e3}', '{"see
         AS outcomes (outcome, as_jsonb);
 
 -- The comment lists the options that the error lists: none is missing.
-SELECT count(*), string_agg(option[1], ' ') FILTER (WHERE obj_description('simhash(text, jsonb)'::regprocedure, 'pg_proc')
-    !~ ('\m' || option[1] || '\M')) AS missing
+SELECT count(*), string_agg(option[1], ' ')
+    FILTER (WHERE obj_description('simhash(text, jsonb)'::regprocedure, 'pg_proc') !~ ('\m' || option[1] || '\M'))
+    AS missing
 FROM errors($$SELECT simhash('a', '{"": 1}'::jsonb)$$) AS line, regexp_matches(line, '"(\w+)"', 'g') AS option
 WHERE line ~ 'HINT';

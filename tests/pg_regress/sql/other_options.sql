@@ -17,7 +17,8 @@ SET plan_cache_mode = force_generic_plan;
 PREPARE search AS SELECT id FROM docs WHERE simhash_near(simhash, simhash($1), 3);
 EXECUTE search('a title');
 EXECUTE search('a title');
-SELECT count(*) FROM docs, (VALUES ('a title'), ('no title')) AS asked (text) WHERE simhash_near(simhash, simhash(text));
+SELECT count(*) FROM docs, (VALUES ('a title'), ('no title')) AS asked (text)
+WHERE simhash_near(simhash, simhash(text));
 \set VERBOSITY default
 -- No warning: the same options in other letters, texts, other columns, features, options that are not known.
 SELECT id FROM docs WHERE simhash_near(simhash, simhash('a title', '{"same": ["numbers"], "tokens": "chars"}'));
@@ -35,7 +36,8 @@ CREATE TABLE part_2 PARTITION OF parts FOR VALUES IN (2);
 SELECT count(*) FROM parts WHERE simhash_near(f, simhash('a title', '{"tokens": "chars"}'));
 SELECT count(*) FROM parts WHERE simhash_near(f, simhash('a title'));
 -- Long options are left out.
-SELECT format('{"weights": {%s}}', string_agg(format('"word%s": 0.5', n), ', ')) AS weights FROM generate_series(1, 99) AS n \gset
+SELECT format('{"weights": {%s}}', string_agg(format('"word%s": 0.5', n), ', ')) AS weights
+FROM generate_series(1, 99) AS n \gset
 CREATE TABLE weighted (body text);
 SELECT simhash_attach('weighted', 'body', :'weights');
 SELECT count(*) FROM weighted WHERE simhash_near(simhash, simhash('a title'));
@@ -53,7 +55,8 @@ SELECT count(*) FROM pages WHERE NOT simhash_near('best of times', html, '{"rese
 SELECT simhash_duplicate_of(id, html) OVER () FROM pages;
 SELECT simhash_cluster(id, html, criterion => '{"weights": "table", "resemblance": 0.9}') OVER (ORDER BY id) FROM pages;
 SELECT count(*) FROM pages WHERE simhash_contains(html, 'the best of times, it was the worst of times');
-SELECT count(*) FROM pages WHERE id > 1 OR simhash_contains(html, 'it was the best of times, it was the worst of times');
+SELECT count(*) FROM pages WHERE id > 1
+    OR simhash_contains(html, 'it was the best of times, it was the worst of times');
 SELECT count(*) FROM pages WHERE id > 1 AND NOT simhash_contains(html, 'it was the best of times, it was the age');
 ALTER TABLE pages ENABLE ROW LEVEL SECURITY;
 CREATE POLICY later ON pages USING (id > 1);
@@ -70,7 +73,8 @@ SELECT simhash_duplicate_of(id, html, '{"markup": "html", "same": ["numbers"]}')
 SELECT simhash_cluster(id, upper(html)) OVER (), simhash_cluster(id, part) OVER (),
     simhash_cluster(id, simhash(html)) OVER (), simhash_cluster(id, html || part) OVER () FROM pages;
 SELECT simhash_cluster(id, html) OVER () FROM (SELECT 2 AS id, 'a text' AS html) AS texts;
-SELECT count(*) FROM pages WHERE simhash_contains(html, 'the best of times, it was the worst of times', 0.8, '{"markup": "html"}');
+SELECT count(*) FROM pages
+WHERE simhash_contains(html, 'the best of times, it was the worst of times', 0.8, '{"markup": "html"}');
 SELECT count(*) FROM pages WHERE simhash_contains(part, 'the best of times, it was the worst of times');
 SELECT count(*) FROM pages WHERE id > 1
     OR simhash_contains(html, 'the best of times, it was the worst of times', 0.7, '{"markup": "html"}')

@@ -20,7 +20,8 @@ SELECT * FROM simhash_pairs(ARRAY[1, 2], ARRAY[1, 1]::bigint[], NULL);
 -- That all pairs are found is a claim of tests/load/hostile, and a property of the crate.
 -- In a SELECT list the pairs come one by one: of half a billion, the first hundred come at once.
 SELECT count(*) FROM (SELECT simhash_pairs(ids, fps) FROM
-    (SELECT array_agg(n) AS ids, array_agg(42::bigint) AS fps FROM generate_series(1, 33000) AS n) AS same LIMIT 100) AS first;
+    (SELECT array_agg(n) AS ids, array_agg(42::bigint) AS fps FROM generate_series(1, 33000) AS n) AS same LIMIT 100)
+        AS first;
 -- Toasted arrays of a row that is deleted before all pairs are fetched.
 CREATE TEMP TABLE pairs_arrays AS SELECT array_agg('id ' || n) AS ids, array_agg(n % 500::bigint) AS fps
 FROM generate_series(1, 2000) AS n;

@@ -2,7 +2,8 @@
 SET client_min_messages = notice;
 
 CREATE FUNCTION pg_temp.words(first integer, last integer) RETURNS text LANGUAGE sql
-    RETURN (SELECT string_agg(substr(md5(word::text), 1, 7), ' ' ORDER BY word) FROM generate_series(first, last) AS word);
+    RETURN (SELECT string_agg(substr(md5(word::text), 1, 7), ' ' ORDER BY word)
+        FROM generate_series(first, last) AS word);
 -- Whether a plan looks up passages in an index, and evaluates simhash_contains nowhere.
 CREATE FUNCTION pg_temp.is_served(query text) RETURNS boolean LANGUAGE sql RETURN
     EXISTS (SELECT FROM plan_lines(query, 'Index Cond: \(simhash_passages\(.*&&'))
@@ -11,7 +12,8 @@ CREATE FUNCTION pg_temp.is_served(query text) RETURNS boolean LANGUAGE sql RETUR
 -- Passages are stored, so they never change.
 SELECT simhash_passages('The quick brown fox jumps over the lazy dog, and the dog sleeps on') AS passages;
 -- A text of fewer words than a run is one passage; one without a word has none.
-SELECT simhash_passages('One, two.') = simhash_passages('one two') AS equal, cardinality(simhash_passages('one')) AS one,
+SELECT simhash_passages('One, two.') = simhash_passages('one two') AS equal,
+    cardinality(simhash_passages('one')) AS one,
     simhash_passages('?!') AS none, simhash_passages(NULL) IS NULL AS unknown, simhash_clue('') AS empty;
 
 -- The notice comes once for a statement.
@@ -33,11 +35,13 @@ SELECT simhash_contains(text, clue), simhash_contains(text, upper(clue)), simhas
 FROM (VALUES (pg_temp.words(1, 50), pg_temp.words(11, 22))) AS t (text, clue);
 
 -- By characters, spaces make no difference.
-SELECT simhash_contains(text, clue) AS by_words, simhash_contains(text, clue, options => '{"tokens": "chars"}') AS by_characters
+SELECT simhash_contains(text, clue) AS by_words,
+    simhash_contains(text, clue, options => '{"tokens": "chars"}') AS by_characters
 FROM (VALUES ('우리는 산길로 돌아서 집에 왔다. 그날은 비가 왔다.', '산길 로돌아서 집에왔다 그 날은비가')) AS t (text, clue);
 
 -- A share is 0 to 1.
-SELECT errors($$SELECT simhash_contains('a b c d', 'a b c d', 1.01)$$, $$SELECT simhash_contains('a', 'b c d e', -0.1)$$,
+SELECT errors($$SELECT simhash_contains('a b c d', 'a b c d', 1.01)$$,
+    $$SELECT simhash_contains('a', 'b c d e', -0.1)$$,
     $$SELECT simhash_contains('a b c d', 'a b c d', 'NaN')$$);
 
 -- An index serves literals, parameters of generic plans, and columns of other tables; it finds what a full scan finds.
@@ -50,7 +54,8 @@ SELECT count(*), min(cardinality(texts)), max(cardinality(texts)) FROM found;
 CREATE INDEX docs_passages ON docs USING gin (simhash_passages(body));
 ANALYZE docs;
 SET enable_seqscan = off;
-SELECT array_agg(id) AS ids, pg_temp.is_served($$SELECT id FROM docs WHERE simhash_contains(body, 'b c d e f g h i j k l')$$)
+SELECT array_agg(id) AS ids,
+    pg_temp.is_served($$SELECT id FROM docs WHERE simhash_contains(body, 'b c d e f g h i j k l')$$)
 FROM docs WHERE simhash_contains(body, pg_temp.words(100, 111));
 PREPARE search (text) AS SELECT id FROM docs WHERE simhash_contains(body, lower($1), .6);
 SET plan_cache_mode = force_generic_plan;
@@ -68,8 +73,10 @@ SELECT pg_temp.is_served($$SELECT id FROM docs WHERE simhash_contains(body, (SEL
 -- Nor a call whose text an expensive function makes; the expression itself is served.
 CREATE FUNCTION stripped(body text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN body; END';
 CREATE INDEX docs_stripped ON docs USING gin (simhash_passages(stripped(body)));
-SELECT pg_temp.is_served($$SELECT id FROM docs WHERE simhash_contains(stripped(body), 'b c d e f g h i j k l')$$) AS call,
-    pg_temp.is_served($$SELECT id FROM docs WHERE simhash_passages(stripped(body)) && simhash_clue('b c d e f g h i j k l')
+SELECT pg_temp.is_served($$SELECT id FROM docs WHERE simhash_contains(stripped(body), 'b c d e f g h i j k l')$$)
+    AS call,
+    pg_temp.is_served($$SELECT id FROM docs
+        WHERE simhash_passages(stripped(body)) && simhash_clue('b c d e f g h i j k l')
         AND simhash_coverage(stripped(body), 'b c d e f g h i j k l') >= .8$$) AS expression;
 DROP INDEX docs_stripped;
 
@@ -88,6 +95,8 @@ SELECT pg_temp.is_served($$SELECT id FROM parts WHERE simhash_contains(body, 'b 
 -- A column with a collation of its own needs the default one in the index and in the query.
 CREATE TABLE collated AS SELECT id, body COLLATE "C" AS body FROM docs;
 CREATE INDEX ON collated USING gin (simhash_passages(body));
-SELECT pg_temp.is_served($$SELECT id FROM collated WHERE simhash_contains(body, 'b c d e f g h i j k l')$$) AS of_column;
+SELECT pg_temp.is_served($$SELECT id FROM collated WHERE simhash_contains(body, 'b c d e f g h i j k l')$$)
+    AS of_column;
 CREATE INDEX ON collated USING gin (simhash_passages(body COLLATE "default"));
-SELECT pg_temp.is_served($$SELECT id FROM collated WHERE simhash_contains(body COLLATE "default", 'b c d e f g h i j k l')$$) AS "default";
+SELECT pg_temp.is_served($$SELECT id FROM collated
+    WHERE simhash_contains(body COLLATE "default", 'b c d e f g h i j k l')$$) AS "default";

@@ -4,7 +4,8 @@ INSERT INTO repacked
 SELECT n, (SELECT string_agg(md5(n::text || word), ' ') FROM generate_series(1, 20) AS word)
 FROM generate_series(1, 500) AS n;
 SELECT simhash_attach('repacked', 'body'), simhash_index('repacked', 'body'), simhash_guard('repacked', 'skip');
-CREATE FUNCTION holds() RETURNS TABLE (fingerprints boolean, pairs bigint, searched boolean, stored bigint) LANGUAGE plpgsql AS $$
+CREATE FUNCTION holds() RETURNS TABLE (fingerprints boolean, pairs bigint, searched boolean, stored bigint)
+    LANGUAGE plpgsql AS $$
 BEGIN
     SELECT bool_and(simhash = simhash(body)) INTO fingerprints FROM repacked;
     SET LOCAL enable_seqscan = off;

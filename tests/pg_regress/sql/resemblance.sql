@@ -1,6 +1,6 @@
--- simhash_resemblance: the share of their words and pairs of neighbouring words that two texts have in common. Its values
--- are tested with the crate, and in the golden vectors.
--- A text without words has no fingerprint and no resemblance, not even to itself; neither has NULL.
+-- simhash_resemblance: the share of their words and pairs of neighbouring words that two texts have in common. Its
+-- values are tested with the crate, and in the golden vectors. A text without words has no fingerprint and no
+-- resemblance, not even to itself; neither has NULL.
 SELECT simhash_resemblance('', '') AS both, simhash_resemblance('', 'a') AS first,
     simhash_resemblance('a', '?!') AS second,
     simhash_resemblance(NULL, 'a') AS null_first, simhash_resemblance('a', NULL) AS null_second,

@@ -7,4 +7,5 @@ UPDATE returned SET f = f * 2 RETURNING id, old.f AS before, new.f AS after, sim
 MERGE INTO returned USING (VALUES (1, -1), (9, 9)) AS s (id, f) ON returned.id = s.id
 WHEN MATCHED THEN UPDATE SET f = s.f
 WHEN NOT MATCHED THEN INSERT (id, f) VALUES (s.id, s.f)
-RETURNING merge_action(), returned.id, simhash_near(old.f, 2, 0) AS before_near, simhash_near(new.f, -1, 0) AS after_near;
+RETURNING merge_action(), returned.id, simhash_near(old.f, 2, 0) AS before_near,
+    simhash_near(new.f, -1, 0) AS after_near;

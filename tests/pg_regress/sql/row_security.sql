@@ -27,8 +27,8 @@ EXECUTE hidden (42, 9);
 RESET plan_cache_mode;
 RESET ROLE;
 
--- A condition on texts is not leakproof. Indexes on bands still serve it, because to look bands up tells nothing, and what
--- the text is made by is not called for hidden rows. Sequences count calls.
+-- A condition on texts is not leakproof. Indexes on bands still serve it, because to look bands up tells nothing, and
+-- what the text is made by is not called for hidden rows. Sequences count calls.
 CREATE SEQUENCE calls;
 GRANT ALL ON SEQUENCE calls TO regress_reader;
 CREATE FUNCTION cleaned(content text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS

@@ -157,10 +157,12 @@ CREATE OPERATOR <=^ (FUNCTION = int4ge, LEFTARG = integer, RIGHTARG = integer);
 CREATE OPERATOR >=^ (FUNCTION = int4le, LEFTARG = integer, RIGHTARG = integer);
 CREATE OPERATOR >^ (FUNCTION = int4lt, LEFTARG = integer, RIGHTARG = integer);
 CREATE OPERATOR CLASS reversed FOR TYPE integer USING btree AS
-    OPERATOR 1 <^, OPERATOR 2 <=^, OPERATOR 3 =, OPERATOR 4 >=^, OPERATOR 5 >^, FUNCTION 1 compare_reversed(integer, integer);
+    OPERATOR 1 <^, OPERATOR 2 <=^, OPERATOR 3 =, OPERATOR 4 >=^, OPERATOR 5 >^,
+    FUNCTION 1 compare_reversed(integer, integer);
 SELECT is_searched('SELECT FROM prints ORDER BY (fp <~> 42) USING <^ LIMIT 1') AS reversed,
     is_searched('SELECT FROM prints ORDER BY (fp <~> 42) USING < LIMIT 1') AS ascending;
-SELECT (SELECT fp <~> 42 FROM prints ORDER BY (fp <~> 42) USING <^ LIMIT 1) = (SELECT max(fp <~> 42) FROM prints) AS farthest;
+SELECT (SELECT fp <~> 42 FROM prints ORDER BY (fp <~> 42) USING <^ LIMIT 1)
+    = (SELECT max(fp <~> 42) FROM prints) AS farthest;
 
 -- With LIMIT, the scan of each partition stores about as many rows as are wanted.
 CREATE TABLE many (id integer, fp bigint) PARTITION BY HASH (id);

@@ -69,7 +69,8 @@ ANALYZE docs;
 SELECT * FROM scopes('SELECT id FROM docs WHERE published AND simhash_near(fp, random_fingerprint(42))');
 SELECT * FROM scopes('SELECT id FROM docs WHERE NOT published AND simhash_near(fp, random_fingerprint(43))');
 SELECT * FROM scopes('SELECT fp <~> 42 FROM docs WHERE published ORDER BY fp <~> 42 LIMIT 3');
-PREPARE published (boolean) AS SELECT count(*) FROM docs WHERE published = $1 AND simhash_near(fp, random_fingerprint(43));
+PREPARE published (boolean) AS SELECT count(*) FROM docs WHERE published = $1
+    AND simhash_near(fp, random_fingerprint(43));
 SET plan_cache_mode = force_generic_plan;
 EXECUTE published (false);
 -- These are no single value.

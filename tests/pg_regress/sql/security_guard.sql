@@ -35,7 +35,8 @@ FROM unnest('{regress_owner,regress_writer}'::name[]) AS role;
 -- A trigger with the guard's name is not a guard unless it does what a guard does.
 SELECT simhash_unguard('docs');
 CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
-CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION nothing('reject', '3', 'f');
+CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
+    EXECUTE FUNCTION nothing('reject', '3', 'f');
 SELECT errors($$SELECT simhash_guard('docs', source => 'f')$$, $$SELECT simhash_unguard('docs')$$);
 DROP TRIGGER zzz_simhash_guard ON docs;
 CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON docs FOR EACH ROW WHEN (false)
@@ -84,8 +85,8 @@ END $$;
 CREATE TRIGGER own_tenant BEFORE INSERT OR UPDATE ON tenants FOR EACH ROW EXECUTE FUNCTION own_tenant();
 EXECUTE insert_others;
 
--- All users see the locks of a guard, on the keys of a row. Their numbers reveal no fingerprint and no band, even to a user
--- with a guarded table of their own, or with rows of another scope: there, the same values have other numbers.
+-- All users see the locks of a guard, on the keys of a row. Their numbers reveal no fingerprint and no band, even to a
+-- user with a guarded table of their own, or with rows of another scope: there, the same values have other numbers.
 CREATE TABLE locked (tenant integer, f bigint);
 CREATE TABLE own (tenant integer, f bigint);
 SELECT simhash_attach(t, 'f'), simhash_guard(t, scope => '{tenant}', source => 'f')
@@ -107,4 +108,5 @@ CREATE TRIGGER zzzz_note_locks BEFORE INSERT ON texts FOR EACH ROW EXECUTE FUNCT
 INSERT INTO texts VALUES (1, 'a text'), (2, 'a text');
 SELECT row, count(DISTINCT number) FROM locks GROUP BY row ORDER BY row;
 SELECT number FROM locks WHERE number = 42 OR number IN (SELECT l.number FROM locks AS l WHERE l.row <> locks.row)
-    OR number::bigint IN (SELECT simhash_band('a text', band)::bigint & x'ffffffff'::bigint FROM generate_series(0, 5) AS band);
+    OR number::bigint IN (SELECT simhash_band('a text', band)::bigint & x'ffffffff'::bigint
+        FROM generate_series(0, 5) AS band);

@@ -58,7 +58,8 @@ SELECT aggtransfn, aggfinalfn FROM pg_aggregate WHERE aggfnoid = 'shared.simhash
 -- The installer owns the extension but no object in it: the superuser's functions remain unchanged.
 SELECT extowner::regrole FROM pg_extension WHERE extname = 'pg_simhash';
 SELECT p.proowner = 10 AS is_bootstrap_superusers, count(*), bool_or(prosecdef) AS security_definer,
-    bool_or(proconfig IS NOT NULL) AS settings, bool_or(proacl IS NOT NULL) AS granted, array_agg(DISTINCT lanname) AS languages
+    bool_or(proconfig IS NOT NULL) AS settings, bool_or(proacl IS NOT NULL) AS granted,
+    array_agg(DISTINCT lanname) AS languages
 FROM pg_depend d JOIN pg_proc p ON classid = 'pg_proc'::regclass AND p.oid = objid JOIN pg_language l ON l.oid = prolang
 WHERE deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_simhash') GROUP BY 1;
 ALTER SCHEMA shared OWNER TO regress_owner;
@@ -123,7 +124,8 @@ SELECT shared.simhash_index_commands('of_domains', 'body || short', bands => 1) 
 INSERT INTO of_domains VALUES (2, 255, 'another text', 'another text');
 \d of_domains
 -- The objects are recognised.
-SELECT shared.simhash_index_commands('of_domains', source, bands => 1) FROM unnest('{body,short,body || short}'::text[]) AS source;
+SELECT shared.simhash_index_commands('of_domains', source, bands => 1)
+FROM unnest('{body,short,body || short}'::text[]) AS source;
 SELECT tgname, tgfoid::regprocedure FROM pg_trigger WHERE tgrelid = 'of_domains'::regclass ORDER BY tgname;
 EXPLAIN (COSTS OFF) SELECT * FROM of_domains WHERE shared.simhash_near(f, 5, 0);
 SELECT shared.simhash_detach('of_domains'), shared.simhash_detach('of_domains', 'f'),

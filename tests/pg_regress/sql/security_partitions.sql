@@ -11,7 +11,8 @@ SET ROLE regress_mallory;
 CREATE FUNCTION trap(what text, value anyelement) RETURNS anyelement LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     IF current_user <> 'regress_mallory' THEN
-        RAISE WARNING '% runs as %', what, CASE current_user WHEN session_user THEN 'the superuser' ELSE current_user END;
+        RAISE WARNING '% runs as %', what, CASE current_user WHEN session_user THEN 'the superuser'
+            ELSE current_user END;
     END IF;
     RETURN value;
 END $$;

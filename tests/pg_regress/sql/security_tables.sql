@@ -16,7 +16,8 @@ CREATE FUNCTION trap(what text, value text) RETURNS text LANGUAGE plpgsql IMMUTA
     $$ BEGIN PERFORM hostile.trap(what); RETURN value; END $$;
 CREATE FUNCTION trap(what text, value integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS
     $$ BEGIN PERFORM hostile.trap(what); RETURN value; END $$;
-SELECT run(format('CREATE SEQUENCE hostile.%I', what)) FROM unnest(ARRAY['a cast', 'a check', 'a constant of a child''s index',
+SELECT run(format('CREATE SEQUENCE hostile.%I', what))
+FROM unnest(ARRAY['a cast', 'a check', 'a constant of a child''s index',
     'a constant of a predicate', 'a constant of an index', 'a default', 'a domain''s check', 'a generation expression',
     'a policy', 'a rule', 'a trigger', 'a trigger''s condition', 'an index expression', 'an index predicate',
     'an operator', 'extended statistics']) AS what;
@@ -70,7 +71,8 @@ UPDATE ONLY docs SET body = body WHERE id = 1;
 SELECT simhash_attach('docs', 'body', blocks => 2);
 SELECT simhash_attach('docs', 'made', blocks => 2, prefix => 'of_made'),
     simhash_attach('docs', 'body_words', blocks => 2, prefix => 'of_words'),
-    simhash_attach('docs', 'body_pair', blocks => 2, prefix => 'of_pair'), simhash_attach('docs', 'f', blocks => 5, prefix => 'of_f');
+    simhash_attach('docs', 'body_pair', blocks => 2, prefix => 'of_pair'),
+    simhash_attach('docs', 'f', blocks => 5, prefix => 'of_f');
 \c -
 SELECT simhash_index('docs', source, bands => 2)
 FROM unnest('{body,made,body_words,body_pair,"body || trap(''an index expression'', body)"}'::text[]) AS source;
@@ -131,7 +133,8 @@ CREATE TABLE victim (id integer);
 CREATE TABLE names (schema_name name, table_name name, source name, prefix name);
 INSERT INTO names VALUES
     ('s"; DROP TABLE victim; --', 't"; DROP TABLE victim; --', 'b"; DROP TABLE victim; --', 'p"; DROP TABLE victim;'),
-    ('s''; DROP TABLE victim; --', E't\\''; DROP TABLE victim; --', E'b\\''; DROP TABLE victim; --', E'p\\''; DROP TABLE victim'),
+    ('s''; DROP TABLE victim; --', E't\\''; DROP TABLE victim; --', E'b\\''; DROP TABLE victim; --',
+        E'p\\''; DROP TABLE victim'),
     (E's\n\\! touch hijacked\n', E't\n\\! touch hijacked\n', E'b\n\\gset\n', E'p\r\n\\q\n'),
     (':DBNAME', ':''DBNAME''', ':"DBNAME"', '$1'),
     ('$$', '$$; DROP TABLE victim; $$', '%s', '%I%1$s'),
@@ -203,7 +206,8 @@ CREATE FUNCTION calls(target regclass) RETURNS text LANGUAGE sql AS $$
         (2, 'index', 'simhash_index(%L, ''body'')'),
         (3, 'commands', 'simhash_index_commands(%L, ''body'')'), (4, 'detach', 'simhash_detach(%L)'),
         (5, 'guard', 'simhash_guard(%L, ''skip'', ''{"resemblance": null}'')'), (6, 'unguard', 'simhash_unguard(%L)'),
-        (7, 'layouts', 'simhash_layouts(%L)'), (8, 'preview', 'simhash_preview(%L, ''{"resemblance": null}'')')) AS v (n, name, statement)
+        (7, 'layouts', 'simhash_layouts(%L)'), (8, 'preview', 'simhash_preview(%L, ''{"resemblance": null}'')'))
+            AS v (n, name, statement)
 $$;
 CREATE SCHEMA kinds;
 CREATE TABLE kinds.docs (id integer PRIMARY KEY, body text);
@@ -248,9 +252,10 @@ CREATE TABLE hostile.stored (
     body text,
     simhash bigint GENERATED ALWAYS AS (public.simhash(hostile.computed(body))) STORED
 );
-INSERT INTO hostile.stored SELECT n, 'text ' || md5(n::text) || ' ' || md5((-n)::text) FROM generate_series(1, 2000) AS n;
-SELECT public.run(format('CREATE INDEX ON hostile.stored (public.simhash_block(public.simhash(hostile.computed(body)), %s, 4))
-    INCLUDE (simhash)', block))
+INSERT INTO hostile.stored SELECT n, 'text ' || md5(n::text) || ' ' || md5((-n)::text)
+FROM generate_series(1, 2000) AS n;
+SELECT public.run(format('CREATE INDEX ON hostile.stored
+    (public.simhash_block(public.simhash(hostile.computed(body)), %s, 4)) INCLUDE (simhash)', block))
 FROM generate_series(0, 3) AS block;
 ANALYZE hostile.stored;
 GRANT USAGE ON SCHEMA hostile TO regress_other;

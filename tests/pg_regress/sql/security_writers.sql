@@ -18,8 +18,8 @@ EXCEPTION WHEN OTHERS OR query_canceled THEN
     RETURN concat_ws(' ', sqlstate, sqlerrm, detail, hint, context, col, con, typ, tab);
 END $$;
 
--- 1. A session prepares what a function in PL/pgSQL means there. Such functions are refused for stored rows, when a guard
--- is made and when a trigger made by hand is loaded. A stored column has their value.
+-- 1. A session prepares what a function in PL/pgSQL means there. Such functions are refused for stored rows, when a
+-- guard is made and when a trigger made by hand is loaded. A stored column has their value.
 SET ROLE regress_owner;
 CREATE FUNCTION app.clean(content text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
     $$ DECLARE made text; BEGIN made := pg_catalog.replace(content, '-', ' '); RETURN made; END $$;
@@ -37,7 +37,8 @@ CREATE TRIGGER by_hand BEFORE INSERT ON app.docs FOR EACH ROW
     EXECUTE FUNCTION public.simhash_dedup('reject', '{}', 'clean', '', '', 'app.is_open(state)');
 SELECT app.error($$INSERT INTO app.docs VALUES (1, 'open')$$);
 DROP TRIGGER by_hand ON app.docs;
-SELECT simhash_guard('app.docs', source => 'clean', among => 'open', unless => 'app.is_open(state || body) AND is_urgent');
+SELECT simhash_guard('app.docs', source => 'clean', among => 'open',
+    unless => 'app.is_open(state || body) AND is_urgent');
 INSERT INTO app.docs VALUES (1, 'open; salary 4711', 'one-text-of-several-words-secret', false);
 INSERT INTO app.docs VALUES (2, 'closed', 'one text of several other words which are hidden', false);
 GRANT INSERT, UPDATE (state, is_urgent) ON app.docs TO regress_writer;
@@ -57,7 +58,8 @@ SELECT id, state, open FROM app.docs ORDER BY id;
 
 -- 2. A type that makes the condition false for a session lets nothing past the guard.
 SET ROLE regress_owner;
-CREATE TABLE app.stated (id integer PRIMARY KEY, state text, body text, open boolean GENERATED ALWAYS AS (app.is_open(state)) STORED);
+CREATE TABLE app.stated (id integer PRIMARY KEY, state text, body text,
+    open boolean GENERATED ALWAYS AS (app.is_open(state)) STORED);
 SELECT simhash_index('app.stated', 'body'), simhash_guard('app.stated', among => 'open');
 INSERT INTO app.stated VALUES (1, 'closed or not', 'one text of several words');
 GRANT INSERT ON app.stated TO regress_writer;
@@ -78,21 +80,25 @@ CREATE FUNCTION app.as_json(app.status) RETURNS json IMMUTABLE LANGUAGE sql AS '
 CREATE CAST (app.status AS json) WITH FUNCTION app.as_json(app.status);
 CREATE FUNCTION app.is_same(text, text) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT true';
 CREATE OPERATOR app.~~~ (FUNCTION = app.is_same, LEFTARG = text, RIGHTARG = text);
-CREATE TABLE app.typed (id integer PRIMARY KEY, status app.status, word app.word, pair app.pair, range app.words, body text,
+CREATE TABLE app.typed (id integer PRIMARY KEY, status app.status, word app.word, pair app.pair, range app.words,
+    body text,
     at timestamptz DEFAULT '2026-01-01', day date DEFAULT '2026-01-01', list text[], raw bytea, ratio float8,
     words app.word[], search regconfig);
 CREATE TEXT SEARCH CONFIGURATION app.english (COPY = pg_catalog.english);
 SELECT simhash_index('app.typed', 'body');
 -- A server without libxml refuses XML before the guard does.
-SELECT condition, regexp_replace(split_part(app.error(format('SELECT public.simhash_guard(''app.typed'', among => %L)', condition)),
+SELECT condition, regexp_replace(split_part(app.error(format('SELECT public.simhash_guard(''app.typed'', among => %L)',
+    condition)),
     ' in among', 1), 'unsupported XML feature.*', 'cannot use an expression of the kind XmlExpr') AS error
 FROM unnest(ARRAY[
     'app.is_open(body)', 'CASE WHEN id > 0 THEN body OPERATOR(app.~~~) body END', 'body::app.word IS NULL',
-    'ARRAY[body]::app.word[] IS NULL', 'words = ''{}''', 'pair = ROW(''a'', ''b'')::app.pair', 'range @> body', 'isempty(range)',
+    'ARRAY[body]::app.word[] IS NULL', 'words = ''{}''', 'pair = ROW(''a'', ''b'')::app.pair', 'range @> body',
+    'isempty(range)',
     '''[a,b)''::app.words @> body', 'to_json(status) IS NULL', 'status::json IS NULL', 'status::text = ''new''',
     'body::app.status = ''new''', 'domain_in(body::cstring, ''app.word''::regtype, -1) IS NULL',
     'xmlforest(raw)::text LIKE ''%AQ==%''', 'to_tsvector(body) @@ ''run''::tsquery', 'body::timestamptz > now()',
-    'at::text = body', 'concat(id, body) = body', 'random() > .5', 'clock_timestamp() > at', 'to_regclass(body) IS NULL',
+    'at::text = body', 'concat(id, body) = body', 'random() > .5', 'clock_timestamp() > at',
+    'to_regclass(body) IS NULL',
     'body = current_user', 'body = current_role', 'body = user', 'body = session_user', 'body = current_schema',
     'body = current_catalog', 'body = current_setting(''role'')', 'pg_has_role(''pg_monitor'', ''member'')',
     'has_table_privilege(''app.docs'', ''select'')', 'inet_client_addr() IS NULL', 'pg_backend_pid() > id',
@@ -101,9 +107,12 @@ FROM unnest(ARRAY[
 ]) AS condition;
 -- What is allowed: no error is printed.
 SELECT condition, error FROM unnest(ARRAY[
-    'status = ''new''', 'status IN (''new'', ''old'')', 'word = ''a''', 'word IS NOT NULL', '(pair).a = ''a''', '(pair).b IS NULL',
-    'pair IS NOT NULL', 'range IS NOT NULL', 'list[1] = ''a''', '''a'' = ANY (list)', 'body::integer > 0', 'ratio::numeric = 1',
-    'lower(body) LIKE ''a%'' OR body ~ ''b'' OR length(body) > 3', 'coalesce(body, ''x'') = CASE id WHEN 1 THEN ''a'' ELSE ''b'' END',
+    'status = ''new''', 'status IN (''new'', ''old'')', 'word = ''a''', 'word IS NOT NULL', '(pair).a = ''a''',
+    '(pair).b IS NULL',
+    'pair IS NOT NULL', 'range IS NOT NULL', 'list[1] = ''a''', '''a'' = ANY (list)', 'body::integer > 0',
+    'ratio::numeric = 1',
+    'lower(body) LIKE ''a%'' OR body ~ ''b'' OR length(body) > 3',
+    'coalesce(body, ''x'') = CASE id WHEN 1 THEN ''a'' ELSE ''b'' END',
     'greatest(id, 3) = 3', '(id, body) > (1, ''a'')', 'at > now() - interval ''7 days''', 'day > current_date - 7',
     'day < now()', 'at::date = ''2026-01-01''', '(at AT TIME ZONE ''Europe/Berlin'')::date = day',
     'date_trunc(''day'', at) = current_timestamp', 'extract(year FROM at) = 2026', 'at < localtimestamp',
@@ -115,7 +124,8 @@ WHERE error <> 'none';
 DO $$
 BEGIN
     IF current_setting('server_version_num')::integer >= 160000 THEN
-        ASSERT app.error($c$SELECT public.simhash_guard('app.typed', among => 'body IS JSON')$c$) ~ '^0A000 .*JsonIsPredicate';
+        ASSERT app.error($c$SELECT public.simhash_guard('app.typed', among => 'body IS JSON')$c$)
+            ~ '^0A000 .*JsonIsPredicate';
     END IF;
 END $$;
 -- The scope, and types that become a text.
@@ -229,12 +239,15 @@ DECLARE
     pair text[];
 BEGIN
     FOREACH pair SLICE 1 IN ARRAY ARRAY[['search_path', 'app'], ['standard_conforming_strings', 'off'],
-        ['backslash_quote', 'off'], ['quote_all_identifiers', 'on'], ['transform_null_equals', 'on'], ['array_nulls', 'off'],
-        ['DateStyle', 'German'], ['IntervalStyle', 'sql_standard'], ['IntervalStyle', 'iso_8601'], ['TimeZone', 'Asia/Tokyo'],
+        ['backslash_quote', 'off'], ['quote_all_identifiers', 'on'], ['transform_null_equals', 'on'],
+        ['array_nulls', 'off'],
+        ['DateStyle', 'German'], ['IntervalStyle', 'sql_standard'], ['IntervalStyle', 'iso_8601'],
+        ['TimeZone', 'Asia/Tokyo'],
         ['bytea_output', 'escape'], ['extra_float_digits', '-10'], ['timezone_abbreviations', 'Australia'],
         ['default_text_search_config', 'simple'], ['xmlbinary', 'hex']] LOOP
         -- PostgreSQL 19 has only one way to read strings.
-        CONTINUE WHEN pair[1] = 'standard_conforming_strings' AND current_setting('server_version_num')::integer >= 190000;
+        CONTINUE WHEN pair[1] = 'standard_conforming_strings'
+            AND current_setting('server_version_num')::integer >= 190000;
         -- Strings with backslashes would give warnings.
         PERFORM set_config('client_min_messages', 'error', true), set_config(pair[1], pair[2], true);
         ASSERT app.error('INSERT INTO app.literals (id, body) SELECT 2, body FROM app.literals') LIKE '23P01%',

@@ -9,9 +9,9 @@ FROM unnest('{regress_owner,regress_writer,regress_reader,regress_other,regress_
 WHERE to_regrole(name) IS NULL \gexec
 \set ECHO all
 
--- The error of each statement with the named fields. The context ends where this function calls the statement. Statements in
--- a row with the same error are printed together, and a field that the error before has too is only named. The hint of
--- near-duplicates is left to guard_reject.
+-- The error of each statement with the named fields. The context ends where this function calls the statement.
+-- Statements in a row with the same error are printed together, and a field that the error before has too is only
+-- named. The hint of near-duplicates is left to guard_reject.
 CREATE FUNCTION reported(names text[], statements text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     statement text; detail text; hint text; context text;
@@ -40,7 +40,8 @@ BEGIN
         IF error <> last_error THEN
             RETURN QUERY SELECT unnest(new_lines);
             SELECT array_agg(line ORDER BY n) FILTER (WHERE n = 1 OR line <> ALL (last_error)),
-                string_agg(lower(substring(line FROM '[A-Z]+')), ', ' ORDER BY n) FILTER (WHERE n > 1 AND line = ANY (last_error))
+                string_agg(lower(substring(line FROM '[A-Z]+')), ', ' ORDER BY n)
+                    FILTER (WHERE n > 1 AND line = ANY (last_error))
             INTO new_lines, repeated FROM unnest(error) WITH ORDINALITY AS field (line, n);
             new_lines[1] = new_lines[1] || coalesce(' (same ' || repeated || ')', '');
         END IF;
@@ -74,10 +75,12 @@ CREATE FUNCTION guard_locks() RETURNS bigint LANGUAGE sql AS
 -- A collation that ignores case, and a text that is equal to another by it. Without ICU, none ignores case.
 CREATE FUNCTION has_icu() RETURNS boolean LANGUAGE sql AS
     $$ SELECT EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu') $$;
-SELECT CASE WHEN has_icu() THEN '(provider = icu, locale = ''und-u-ks-level2'', deterministic = false)' ELSE 'FROM "C"' END
+SELECT CASE WHEN has_icu() THEN '(provider = icu, locale = ''und-u-ks-level2'', deterministic = false)'
+    ELSE 'FROM "C"' END
     AS definition \gset
 CREATE COLLATION no_case :definition;
-CREATE FUNCTION other_case(content text) RETURNS text LANGUAGE sql RETURN CASE WHEN has_icu() THEN upper(content) ELSE content END;
+CREATE FUNCTION other_case(content text) RETURNS text LANGUAGE sql RETURN
+    CASE WHEN has_icu() THEN upper(content) ELSE content END;
 
 -- The columns of a table with their expressions, and its indexes. Versions of psql print tables that have parents
 -- differently.

@@ -21,7 +21,8 @@ SELECT errors(
 SELECT errors($$SELECT simhash_attach('virtual', 'body', prefix => 'number')$$);
 -- Its expression does not include the limit of its type.
 SELECT errors($$SELECT simhash_attach('virtual', 'short')$$, $$SELECT simhash_index('virtual', 'short')$$,
-    $$SELECT simhash_index('virtual', 'upper(both_texts)')$$, $$SELECT simhash_index('virtual', 'body', scope => '{twin_of}')$$);
+    $$SELECT simhash_index('virtual', 'upper(both_texts)')$$,
+    $$SELECT simhash_index('virtual', 'body', scope => '{twin_of}')$$);
 SELECT count(*) AS columns FROM pg_attribute WHERE attrelid = 'virtual'::regclass AND attnum > 0;
 
 -- The source text may be virtual: it is replaced by its expression, as a stored one is.

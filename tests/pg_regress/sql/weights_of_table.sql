@@ -24,8 +24,8 @@ SELECT count(*) AS stored FROM strict;
 SELECT simhash_guard('mails', 'skip');
 SELECT resemblance >= .84 AS near, duplicate, rows FROM simhash_preview('mails') WHERE duplicate;
 
--- A guard compares texts with the weights of their bands: with weights that are learnt before, all are stored, and a true
--- copy is not.
+-- A guard compares texts with the weights of their bands: with weights that are learnt before, all are stored, and a
+-- true copy is not.
 SELECT errors($$SELECT simhash_guard('mails', 'skip', criterion => '{"weights": "table"}')$$,
     $$SELECT simhash_preview('mails', '{"weights": "table"}')$$);
 SELECT simhash_unguard('mails');
@@ -46,11 +46,13 @@ SELECT criterion, count(*) - count(DISTINCT cluster) AS clustered, count(duplica
 FROM (VALUES (jsonb '{}'), ('{"weights": "table"}')) AS c (criterion), LATERAL (
     SELECT simhash_cluster(id, body, criterion) OVER w AS cluster,
         simhash_duplicate_of(id, body, criterion) OVER w AS duplicate
-    FROM (SELECT -id, body FROM new UNION ALL SELECT id, body FROM mails) AS texts (id, body) WINDOW w AS (ORDER BY id)) AS found
+    FROM (SELECT -id, body FROM new UNION ALL SELECT id, body FROM mails) AS texts (id, body) WINDOW w AS (ORDER BY id))
+        AS found
 GROUP BY criterion ORDER BY criterion;
 
 -- Where there is no table, or no text.
-SELECT errors($$SELECT simhash_near('a'::text, 'a', '{"weights": "table"}')$$, $$SELECT simhash('a', '{"weights": "table"}')$$,
+SELECT errors($$SELECT simhash_near('a'::text, 'a', '{"weights": "table"}')$$,
+    $$SELECT simhash('a', '{"weights": "table"}')$$,
     $$SELECT simhash_guard('mails', criterion => '{"resemblance": null, "weights": "table"}')$$,
     $$CREATE TRIGGER by_hand BEFORE INSERT ON new FOR EACH ROW
         EXECUTE FUNCTION simhash_dedup('skip', '{"weights": "table"}', 'body'); INSERT INTO new VALUES (6, 'a')$$,

@@ -1,5 +1,6 @@
 -- The option seed, and distances of fingerprints of several words.
-SELECT simhash('hello') <> simhash('hello', '{"seed": 1}') AS other, simhash('hello', '{"seed": 0}') = simhash('hello') AS seed_0,
+SELECT simhash('hello') <> simhash('hello', '{"seed": 1}') AS other,
+    simhash('hello', '{"seed": 0}') = simhash('hello') AS seed_0,
     simhash('hello', '{"seed": 1.0}') = simhash('hello', '{"seed": 1}') AS by_value;
 
 -- The distance is the sum over the words. Arrays may start at any number.
