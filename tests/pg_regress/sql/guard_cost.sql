@@ -1,5 +1,5 @@
--- The cost of a search: it ends at a row that no other can be nearer than. By skewed fingerprints, it reads more, and
--- finds the same.
+-- The cost of a search: it ends at a row that no other can be nearer than. Where fingerprints are skewed, it reads more,
+-- and finds the same.
 
 -- Pages that a statement reads.
 CREATE FUNCTION pages(statement text) RETURNS bigint LANGUAGE plpgsql AS $$
