@@ -14,10 +14,10 @@ from pathlib import Path
 from statistics import median
 
 sys.path += [str(Path(__file__).parent / name) for name in ("guard", "batch", "search")]
-import texts
 from batch.__main__ import load
 from guard.__main__ import GUARD, Table
 from statements import psql, seconds
+from texts import Texts
 from ways import MEMORY, WAYS
 
 SIDES = {"before": "pg_simhash_before", "after": "pg_simhash"}
@@ -79,7 +79,7 @@ def prepare(side, rows, files):
     psql(f"CREATE DATABASE {side}")
     os.environ["PGDATABASE"] = side
     psql(f"CREATE EXTENSION {SIDES[side]}")
-    table = Table(INSERTS, texts.Texts(files))
+    table = Table(INSERTS, Texts(files))
     table.grow(rows, runs=2)  # the texts for ten rounds or more
     psql("CREATE INDEX ON docs USING gin (simhash_passages(body))")
     load("uniform", 10 * rows, None)

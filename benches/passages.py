@@ -15,7 +15,7 @@ import re
 import sys
 from pathlib import Path
 
-from statements import ESCAPED, copy_in, psql, seconds
+from statements import copy_in, psql, seconds
 
 # The number of words of a clue, and how they are changed.
 CLUES = [(8, 0), (12, 0), (12, "15 %"), (12, "each"), (12, 2), (12, "moved"), (15, 1), (15, 2), (15, 3), (25, 4),
@@ -36,7 +36,7 @@ def load(kinds, count):
     psql("DROP TABLE IF EXISTS docs, clues",
          "CREATE TABLE docs (id integer GENERATED ALWAYS AS IDENTITY, kind text, body text, hashes bigint[])",
          "CREATE TABLE clues (kind text, words integer, changed text, text_number integer, clue text, original text)")
-    copy_in("docs (kind, body)", ([kind, text.translate(ESCAPED)] for kind, texts in kinds.items() for text in texts))
+    copy_in("docs (kind, body)", ((kind, text) for kind, texts in kinds.items() for text in texts))
     first = 1
     for kind, texts in kinds.items():
         copy_in("clues", clues_of(kind, texts, first, count))

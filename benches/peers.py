@@ -2,7 +2,7 @@
 
     python benches/peers.py COUNT FILE.jsonl...
 
-Of ten texts, six are passages of the FILEs, all different, and four are edits of earlier texts. The truth is the key:
+Of ten texts, six are excerpts of the FILEs, all different, and four are edits of earlier texts. The truth is the key:
 edits must go, all others must stay. Precision is the share of edits among the texts that go, recall the share of the
 edits that go. The last columns are the recall of those edits of a sample whose resemblance J to their source, by
 5-character shingles, is at least .8 and .9. Memory is what the process has at most beyond the list of texts; of the
@@ -39,7 +39,6 @@ from texts import Texts
 # Of ten texts, EDITS are edits of earlier texts. An edit adds, removes or replaces each word with a chance of at most
 # MOST_WORDS; one in ONE_IN also adds a line, and one in ONE_IN changes case or punctuation.
 EDITS, MOST_WORDS, ONE_IN = 4, 0.1, 4
-ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 SAMPLE = 20_000
 OPTIONS = "-c jit=off -c max_parallel_workers_per_gather=0 -c work_mem=1GB"
 
@@ -52,7 +51,7 @@ def make(count, files):
         if number % 10 < 10 - EDITS:
             text = ""
             while text in drawn or len(normalised(text)) < 40:
-                text = re.sub(r"\\(.)", lambda escape: ESCAPES.get(escape[1], escape[1]), library.text())
+                text = library.draw()
             drawn.add(text)
             texts.append(text)
             sources.append(None)

@@ -4,8 +4,8 @@ import os
 import subprocess
 from statistics import median
 
-# What COPY reads as each character. No text of PostgreSQL has the character 0.
-ESCAPED = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": " "})
+# What COPY reads as each character, the backslash first. No text of PostgreSQL has the character 0.
+ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": " "}
 SETTINGS = {"client_min_messages": "warning", "jit": "off", "max_parallel_workers_per_gather": "0"}
 
 
@@ -46,9 +46,13 @@ def ratio(times, others):
     return median(a / b for a, b in zip(times, others))
 
 
+def verdict(reached):
+    return "reached" if reached else "MISSED"
+
+
 def print_bars(judged):
     for line, reached in judged:
-        print(f"{line}: {'reached' if reached else 'MISSED'}")
+        print(f"{line}: {verdict(reached)}")
 
 
 def copy_in(table, rows):
@@ -57,6 +61,13 @@ def copy_in(table, rows):
         stdin=subprocess.PIPE, text=True, env=environment({}),
     ) as process:
         for row in rows:
-            process.stdin.write("\t".join(map(str, row)) + "\n")
+            process.stdin.write("\t".join(map(escaped, row)) + "\n")
     if process.returncode:
         raise RuntimeError(f"cannot fill {table}")
+
+
+def escaped(value):
+    text = str(value)
+    for character, escape in ESCAPES.items():
+        text = text.replace(character, escape)
+    return text

@@ -3,7 +3,7 @@
     python benches/batch/verified.py RUNS ROWS FILE.jsonl...
 
 Two tables of ROWS documents of about 1 KB, of which a tenth are near-duplicates of another: random words, whose
-fingerprints are uniform, and passages of real documents (the FILEs), whose fingerprints are not. Clusters without texts
+fingerprints are uniform, and excerpts of real documents (the FILEs), whose fingerprints are not. Clusters without texts
 are at distance 8.
 """
 
@@ -30,8 +30,8 @@ MAX_SECONDS, MAX_RATIO = 20, 4
 def main():
     runs, rows, files = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     load("words", words(rows))
-    load("passages", passages(rows, files))
-    cases = ("words", MEMORY), ("passages", MEMORY), ("passages", {"work_mem": "4MB"})
+    load("excerpts", excerpts(rows, files))
+    cases = ("words", MEMORY), ("excerpts", MEMORY), ("excerpts", {"work_mem": "4MB"})
     judged = [measure(table, rows, runs, settings) for table, settings in cases]
     print()
     print_bars(judged)
@@ -44,20 +44,21 @@ def load(table, documents):
 
 
 def with_copies(rows, rng, draw):
-    """Yields documents; each tenth is a copy of an earlier one with one to three words replaced."""
-    recent = []
+    """Yields documents; every tenth is a copy of an earlier one with one to three words replaced."""
+    originals = []
     for row in range(rows):
         if row % 10 == 9:
-            words = rng.choice(recent).split(" ")
+            changed = rng.choice(originals).split(" ")
             for _ in range(rng.randint(1, 3)):
-                words[rng.randrange(len(words))] = f"w{rng.getrandbits(32)}"
-            yield " ".join(words)
+                changed[rng.randrange(len(changed))] = f"w{rng.getrandbits(32)}"
+            yield " ".join(changed)
         else:
             document = draw()
-            if len(recent) < 50_000:
-                recent.append(document)
+            # At most so many are kept in memory.
+            if len(originals) < 50_000:
+                originals.append(document)
             else:
-                recent[rng.randrange(len(recent))] = document
+                originals[rng.randrange(len(originals))] = document
             yield document
 
 
@@ -67,9 +68,8 @@ def words(rows):
     return with_copies(rows, rng, lambda: " ".join(rng.choices(vocabulary, k=145)))
 
 
-def passages(rows, files):
-    texts = Texts(files)
-    return with_copies(rows, random.Random(8), texts.text)
+def excerpts(rows, files):
+    return with_copies(rows, random.Random(8), Texts(files).draw)
 
 
 def measure(table, rows, runs, settings):
@@ -97,4 +97,5 @@ def measure(table, rows, runs, settings):
     return line, verified <= MAX_SECONDS or times_clusters <= MAX_RATIO
 
 
-main()
+if __name__ == "__main__":
+    main()

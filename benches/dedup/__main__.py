@@ -22,7 +22,7 @@ import json
 import pathlib
 import sys
 
-from statements import ESCAPED, copy_in, psql, value
+from statements import copy_in, psql, value, verdict
 
 # Precision and recall that each set must reach, by its first word.
 GUARD_BARS = {
@@ -86,7 +86,7 @@ def load(documents, pairs):
     psql("DROP TABLE IF EXISTS docs, true_pairs, confirmed",
          "CREATE TABLE docs (id integer PRIMARY KEY, body text, same_as integer)",
          "CREATE TABLE true_pairs (a integer, b integer, j double precision)")
-    copy_in("docs (id, body)", ((numbers[text["id"]], text["text"].translate(ESCAPED)) for text in texts))
+    copy_in("docs (id, body)", ((numbers[text["id"]], text["text"]) for text in texts))
     copy_in("true_pairs", ((*sorted((numbers[a], numbers[b])), j) for a, b, j in true))
     psql("VACUUM ANALYZE docs", "ANALYZE true_pairs")
 
@@ -149,14 +149,13 @@ def clustered(arguments, near):
 
 def report(name, what, figures, bars):
     precision, recall, count, *rest = figures
-    bar = bars.get(what, {}).get(name.split("-")[0])
-    verdict = ""
+    line = f"  {what:<26}{precision:>10.3f}{recall:>8.3f}{count:>8}  {' '.join(map(str, rest))}"
+    bar, reached = bars.get(what, {}).get(name.split("-")[0]), True
     if bar:
         reached = precision >= bar[0] and recall >= bar[1]
-        verdict = f"  bar {bar[0]:.3f} / {bar[1]:.2f}: {'reached' if reached else 'MISSED'}"
-    line = f"  {what:<26}{precision:>10.3f}{recall:>8.3f}{count:>8}  {' '.join(map(str, rest))}{verdict}"
+        line += f"  bar {bar[0]:.3f} / {bar[1]:.2f}: {verdict(reached)}"
     print(line.rstrip(), flush=True)
-    return [f"{name} {what}"] if verdict.endswith("MISSED") else []
+    return [] if reached else [f"{name} {what}"]
 
 
 main()

@@ -21,8 +21,8 @@ import tempfile
 from statistics import median
 
 import curve
-import texts
-from statements import copy_in, environment, in_turns, psql, ratio, seconds, value
+from statements import copy_in, environment, in_turns, psql, ratio, seconds, value, verdict
+from texts import Texts
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "search"))
 from timing import Statement, measure, warm
@@ -50,7 +50,7 @@ def main():
     shown = ("fsync", "synchronous_commit", "shared_buffers")
     settings = ", ".join(f"{name} {value(f'SHOW {name}')}" for name in shown)
     print(f"{settings}; medians of {runs} runs of {transactions:,} transactions of each client")
-    table = Table(transactions, texts.Texts(sys.argv[5:]))
+    table = Table(transactions, Texts(sys.argv[5:]))
     shares = {rows: report(table, rows, runs) for rows in sizes}
     curve.draw({GUARD: shares}, "share of the rate of inserts without a guard", "{:.2f}", svg, scale="linear")
 
@@ -68,7 +68,7 @@ def report(table, rows, runs):
             share = ratio(measured, rates[NONE, clients])
             line += f", {share:.2f} of the rate without a guard"
             if clients == 1 and rows in BARS:
-                line += f"; bar {BARS[rows]}: {'reached' if share >= BARS[rows] else 'MISSED'}"
+                line += f"; bar {BARS[rows]}: {verdict(share >= BARS[rows])}"
         print(line, flush=True)
     return ratio(rates[GUARD, 1], rates[NONE, 1])
 
@@ -91,15 +91,15 @@ def insert_rate(clients, transactions, first, last_id):
 
 
 class Table:
-    def __init__(self, transactions, made):
-        self.transactions, self.made = transactions, made
+    def __init__(self, transactions, texts):
+        self.transactions, self.texts = transactions, texts
         self.rows, self.next, self.last_id = 0, 0, 1_000_000_000  # no row that is loaded has such an id
         psql("DROP TABLE IF EXISTS docs", "CREATE TABLE docs (id bigint PRIMARY KEY, body text NOT NULL)")
 
     def grow(self, rows, runs):
         """Adds rows up to this number, builds the indexes, and makes the texts that these runs insert."""
         psql(*(f"DROP INDEX IF EXISTS docs_simhash_band{band}_idx" for band in range(6)))
-        copy_in("docs (id, body)", ((id, self.made.text()) for id in range(self.rows, rows)))
+        copy_in("docs (id, body)", ((id, self.texts.draw()) for id in range(self.rows, rows)))
         self.rows = rows
         psql("VACUUM docs")
         built = seconds("SELECT simhash_index('docs', 'body')", maintenance_work_mem="1GB",
@@ -107,13 +107,13 @@ class Table:
         stored = value("SELECT sum(pg_relation_size(indexrelid)) FROM pg_index"
                        " WHERE indrelid = 'docs'::regclass AND NOT indisprimary")
         wanted = 2 * runs * sum(CLIENTS) * self.transactions + SEARCHES
-        psql("DROP TABLE IF EXISTS made, fresh", "CREATE UNLOGGED TABLE made (n integer, body text)")
-        copy_in("made", ((n, self.made.text()) for n in range(round(1.3 * wanted))))
+        psql("DROP TABLE IF EXISTS drawn, fresh", "CREATE UNLOGGED TABLE drawn (n integer, body text)")
+        copy_in("drawn", ((n, self.texts.draw()) for n in range(round(1.3 * wanted))))
         # Those that are near a row, or each other, would be skipped.
         psql("VACUUM ANALYZE docs",
-             "DELETE FROM made WHERE EXISTS (SELECT FROM docs WHERE simhash_near(docs.body, made.body))",
+             "DELETE FROM drawn WHERE EXISTS (SELECT FROM docs WHERE simhash_near(docs.body, drawn.body))",
              "CREATE UNLOGGED TABLE fresh AS SELECT row_number() OVER ()::integer - 1 AS n, body FROM"
-             " (SELECT n, body, simhash_cluster(n, body) OVER (ORDER BY n) AS cluster FROM made) AS found"
+             " (SELECT n, body, simhash_cluster(n, body) OVER (ORDER BY n) AS cluster FROM drawn) AS found"
              " WHERE cluster = n",
              "ALTER TABLE fresh ADD PRIMARY KEY (n)", "VACUUM ANALYZE fresh", "CHECKPOINT")
         if int(value("SELECT count(*) FROM fresh")) < wanted:

@@ -19,7 +19,7 @@ import searches
 import tables
 from layouts import create_indexes, drop_indexes, indexes
 from searches import FAR, LOOKUP, NEAR, NEAREST, SORT
-from statements import psql, seconds, value
+from statements import psql, seconds, value, verdict
 from timing import Times, warm
 
 # The distances that a layout suits.
@@ -123,10 +123,6 @@ def print_distribution(distribution, measured, rows):
 
 def print_bar(what, figure, bar):
     print(f"{what}, bar {bar}: {verdict(figure <= bar)}")
-
-
-def verdict(reached):
-    return "reached" if reached else "MISSED"
 
 
 main()
