@@ -15,54 +15,53 @@ from statistics import median
 from statements import in_turns, print_bars, psql, ratio, seconds, value
 from ways import FULL, MEMORY, WAYS
 
-K = 3
 # The most that all pairs of the largest table may take, in sorts of its fingerprints.
 SORTS = {"uniform": 1.2, "text": 1.8}
 
 
 def main():
-    runs, rows, file = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    runs, rows, fingerprints = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     sizes = rows // 10, rows
     print(
         f"shared_buffers {value('SHOW shared_buffers')}, work_mem {MEMORY['work_mem']}, no JIT, no parallel workers;"
-        f" k = {K}; medians of {runs} runs, in seconds"
+        f" at distance 3; medians of {runs} runs, in seconds"
     )
     judged = []
     for distribution in ("uniform", "text"):
-        load(distribution, rows, file)
+        load(distribution, rows, fingerprints)
         tables = {size: f"batch_{distribution}_{size}" for size in sizes}
         for size, table in tables.items():
             psql(f"CREATE UNLOGGED TABLE {table} AS SELECT * FROM {distribution} WHERE id <= {size}")
             psql(f"VACUUM ANALYZE {table}")
-        judged += judge(distribution, tables, measure(tables.values(), runs), rows)
-    judged += identical(sizes[0], runs)
-    memory(f"batch_uniform_{rows}", rows)
+        judged += judge(distribution, tables, measure(tables.values(), runs))
+    judged += measure_identical(sizes[0], runs)
+    report_memory(f"batch_uniform_{rows}", rows)
     print()
     if rows != FULL:
         print(f"The bars are for {FULL:,} rows and a tenth; here for {rows:,}:")
     print_bars(judged)
 
 
-def load(distribution, rows, file):
+def load(distribution, rows, fingerprints):
     if distribution == "uniform":
         psql(
             f"CREATE UNLOGGED TABLE uniform AS SELECT i AS id, hashint8extended(i, 0) AS fp"
             f" FROM generate_series(1, {rows}::bigint) AS i"
         )
         return
-    psql("DROP TABLE IF EXISTS made", "CREATE UNLOGGED TABLE made (id bigint, fp bigint)", f"\\copy made FROM '{file}'")
-    # A copy's bits are flipped in the lowest third, or also in the middle, or in the highest.
+    psql("CREATE UNLOGGED TABLE fingerprints (id bigint, fp bigint)", f"\\copy fingerprints FROM '{fingerprints}'")
+    # A copy differs in one of the lowest 21 bits, maybe one of the next 21 and one of the next. h is not negative.
     psql(
         f"""CREATE UNLOGGED TABLE text AS
-        SELECT made.id, CASE WHEN made.id % 10 = 0
-            THEN source.fp # (1::bigint << (h % 21)::integer)
+        SELECT f.id, CASE WHEN f.id % 10 = 0
+            THEN original.fp # (1::bigint << (h % 21)::integer)
                 # CASE WHEN h % 3 > 0 THEN 1::bigint << (21 + h / 21 % 21)::integer ELSE 0 END
                 # CASE WHEN h % 3 > 1 THEN 1::bigint << (42 + h / 441 % 21)::integer ELSE 0 END
-            ELSE made.fp END AS fp
-        FROM made CROSS JOIN LATERAL (SELECT hashint8extended(made.id, 1) & 9007199254740991) AS hash (h)
-            JOIN made AS source
-            ON source.id = CASE WHEN made.id % 10 = 0 THEN made.id / 100 * 10 + 1 + h % 9 ELSE made.id END
-        WHERE made.id <= {rows} ORDER BY made.id""",
+            ELSE f.fp END AS fp
+        FROM fingerprints AS f CROSS JOIN LATERAL (SELECT hashint8extended(f.id, 1) & 9007199254740991) AS hash (h)
+            JOIN fingerprints AS original
+            ON original.id = CASE WHEN f.id % 10 = 0 THEN f.id / 100 * 10 + 1 + h % 9 ELSE f.id END
+        WHERE f.id <= {rows} ORDER BY f.id""",
         **MEMORY,
     )
 
@@ -78,7 +77,7 @@ def measure(tables, runs):
     return times
 
 
-def judge(distribution, tables, times, rows):
+def judge(distribution, tables, times):
     for size, table in tables.items():
         pairs = int(value(WAYS["pairs"].format(table=table), **MEMORY))
         clusters = int(value(WAYS["clusters"].format(table=table).replace("count(", "count(DISTINCT "), **MEMORY))
@@ -87,22 +86,22 @@ def judge(distribution, tables, times, rows):
             measured = times[way, table]
             print(f"  {way:<10} {median(measured):>8.3f}   {ratio(measured, times['sort', table]):>6.2f} x sort")
     sys.stdout.flush()
-    small, large = (tables[size] for size in (rows // 10, rows))
-    seconds_small, times_small = median(times["pairs", small]), ratio(times["pairs", small], times["sort", small])
-    times_large = ratio(times["pairs", large], times["sort", large])
+    (few, small), (many, large) = tables.items()
+    seconds_small, sorts_small = median(times["pairs", small]), ratio(times["pairs", small], times["sort", small])
+    sorts_large = ratio(times["pairs", large], times["sort", large])
     growth = ratio(times["pairs", large], times["pairs", small])
     bar = SORTS[distribution]
     return [
         (
-            f"{distribution}, all pairs of {rows // 10:,}: {seconds_small:.2f} s, {times_small:.2f} sorts,"
-            " bar 1.0 s or 2 sorts", seconds_small <= 1 or times_small <= 2,
+            f"{distribution}, all pairs of {few:,}: {seconds_small:.2f} s, {sorts_small:.2f} sorts,"
+            " bar 1.0 s or 2 sorts", seconds_small <= 1 or sorts_small <= 2,
         ),
-        (f"{distribution}, all pairs of {rows:,}: {times_large:.2f} sorts, bar {bar}", times_large <= bar),
-        (f"{distribution}, growth from {rows // 10:,} to {rows:,}: {growth:.1f} times, bar 15", growth <= 15),
+        (f"{distribution}, all pairs of {many:,}: {sorts_large:.2f} sorts, bar {bar}", sorts_large <= bar),
+        (f"{distribution}, growth from {few:,} to {many:,}: {growth:.1f} times, bar 15", growth <= 15),
     ]
 
 
-def identical(rows, runs):
+def measure_identical(rows, runs):
     psql(f"CREATE UNLOGGED TABLE identical AS SELECT id, 42::bigint AS fp FROM batch_uniform_{rows}")
     psql("VACUUM ANALYZE identical")
     distinct, same = [], []
@@ -115,9 +114,9 @@ def identical(rows, runs):
     return [(line, times_as_long <= 1)]
 
 
-def memory(table, rows):
+def report_memory(table, rows):
     """The most memory that a backend has had (shared buffers that it has touched included)."""
-    high = "SELECT substring(pg_read_file('/proc/self/status', 0, 10000, true) FROM 'VmHWM:\\s*(\\d+) kB')"
+    peak_kilobytes = "SELECT substring(pg_read_file('/proc/self/status', 0, 10000, true) FROM 'VmHWM:\\s*(\\d+) kB')"
     tables = {
         "distinct fingerprints": table,
         "some equal": f"(SELECT id, CASE WHEN id % 10 = 0 THEN 1 ELSE fp END AS fp FROM {table} OFFSET 0) AS x",
@@ -131,7 +130,7 @@ def memory(table, rows):
             settings = MEMORY if way in ("arrays", "pairs") else {"work_mem": "4MB"}
             one_pair = "LATERAL (SELECT simhash_pairs(ids, fps) LIMIT 1) AS y"
             statement = WAYS[way].replace("simhash_pairs(ids, fps)", one_pair)
-            (*_, (kilobytes,)) = psql(statement.format(table=source), high, **settings)
+            (*_, (kilobytes,)) = psql(statement.format(table=source), peak_kilobytes, **settings)
             peaks[way] = int(kilobytes) * 1024 / rows
         for way, caller in (("pairs", "arrays"), ("clusters", "window")):
             print(f"  {way:<9} {name:<22} {peaks[way]:>6.1f} {peaks[way] - peaks[caller]:>6.1f}", flush=True)
