@@ -11,7 +11,6 @@ out.
 
 import random
 import re
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -52,8 +51,8 @@ def render(folder, site, work, rng):
             if wanted and not out.exists():
                 out.mkdir(parents=True)
                 GENERATORS[generator](site, wanted, out, theme)
-        except (subprocess.CalledProcessError, FileNotFoundError) as error:
-            print(f"{folder}: {template} ended with {error}", flush=True)
+        except (ChildProcessError, FileNotFoundError) as error:
+            print(f"{folder}, {template}: {error}", flush=True)
         yield template, out, wanted
 
 

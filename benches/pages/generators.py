@@ -18,14 +18,16 @@ from pathlib import Path
 NODE = Path(os.environ.get("NODE_MODULES", "node_modules")).resolve()
 
 
-def write(site, folder, suffix=".md", matter=""):
+def write(site, folder, front_matter=""):
     folder.mkdir(parents=True, exist_ok=True)
     for name, (title, body) in site.items():
-        (folder / f"{name}{suffix}").write_text(f'---\ntitle: "{title}"\n{matter}---\n\n{body}\n')
+        (folder / f"{name}.md").write_text(f'---\ntitle: "{title}"\n{front_matter}---\n\n{body}\n')
 
 
 def run(*command, **options):
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+    if done.returncode:
+        raise ChildProcessError(f"{command[0]} ended with {done.returncode}: {done.stdout.decode()[-500:]}")
 
 
 def mkdocs(site, wanted, out, theme):
@@ -44,13 +46,13 @@ def sphinx(site, wanted, out, theme):
 
 
 def jekyll(site, wanted, out, theme):
-    write(site, out / "source", matter="layout: page\nrender_with_liquid: false\n")
+    write(site, out / "source", front_matter="layout: page\nrender_with_liquid: false\n")
     (out / "source/_config.yml").write_text(f"title: Documentation\ntheme: {theme}\n")
     run("jekyll", "build", "-s", out / "source", "-d", out / "site")
 
 
 def hexo(site, wanted, out, theme):
-    write(site, out / "source/_posts", matter="disableNunjucks: true\ndate: 2026-01-01\n")
+    write(site, out / "source/_posts", front_matter="disableNunjucks: true\ndate: 2026-01-01\n")
     plugins = ", ".join(f'"hexo-renderer-{name}": "*"' for name in ("ejs", "stylus", "marked"))
     (out / "package.json").write_text(f'{{"hexo": {{"version": ""}}, "dependencies": {{{plugins}}}}}')
     (out / "_config.yml").write_text(f"title: Documentation\ntheme: {theme}\npermalink: :title/\n")
@@ -95,7 +97,8 @@ def docbook(site, wanted, out, theme):
         "/usr/share/xml/docbook/stylesheet/docbook-xsl/xhtml/chunk.xsl", "book.xml", cwd=out)
 
 
-GENERATORS = {made.__name__: made for made in (mkdocs, sphinx, jekyll, hexo, honkit, pandoc, asciidoctor, docbook)}
+GENERATORS = {generator.__name__: generator
+              for generator in (mkdocs, sphinx, jekyll, hexo, honkit, pandoc, asciidoctor, docbook)}
 TEMPLATES = ["mkdocs mkdocs", "mkdocs readthedocs", "mkdocs material", "mkdocs cinder", "mkdocs gitbook",
              "mkdocs terminal", "sphinx alabaster", "sphinx furo", "sphinx sphinx_rtd_theme", "jekyll minima",
              "hexo landscape", "honkit", "pandoc", "asciidoctor", "docbook"]
