@@ -54,8 +54,8 @@ class Queries(TestCase):
         """The copies of a text; a criterion says what a copy is."""
         text = self.note.body.upper() + " and seven words more than it had"
         resemblances = Note.objects.alias(found=Resemblance("body", Value(text)))
-        for limit, value in (0.84, text), (0.93, (text, {"resemblance": 0.93})):
-            expected = resemblances.filter(found__gte=limit).values_list("pk", flat=True)
+        for least, value in (0.84, text), (0.93, (text, {"resemblance": 0.93})):
+            expected = resemblances.filter(found__gte=least).values_list("pk", flat=True)
             self.assertFinds(Note.objects.filter(body__near=value), expected)
         pairs = Note.objects.filter(Exists(Note.objects.filter(body__near=OuterRef("body"), pk__lt=OuterRef("pk"))))
         self.assertEqual(pairs.count(), 60)
