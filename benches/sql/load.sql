@@ -1,6 +1,6 @@
 -- Reads a set of documents, one JSON object with "id" and "text" a line, from standard input, and stores the texts in
--- three tables, as PostgreSQL can: :set_pglz, where long texts are compressed with its default method, :set_lz4 (if this
--- server has it) and :set_uncompressed; in each case out of line where they are still long.
+-- three tables, as PostgreSQL can: :set_pglz, where long texts are compressed with its default method, :set_lz4, if
+-- this server has it, and :set_uncompressed. Texts that are still long are out of line.
 CREATE TEMPORARY TABLE line (document jsonb);
 -- No byte of JSON is a control character: each line is one value, whatever is in it.
 \copy line FROM pstdin WITH (FORMAT csv, QUOTE E'\x01', DELIMITER E'\x02')

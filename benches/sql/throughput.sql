@@ -57,40 +57,35 @@ END
 $$;
 
 CREATE TEMPORARY VIEW result AS
-    SELECT dataset, storage, way, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) AS seconds, min(seconds) AS fastest
-    FROM measurement GROUP BY dataset, storage, way;
+    SELECT median.*, expression, bytes / 1e6 AS megabytes,
+        row_number() OVER (ORDER BY d.position, w.position) AS position,
+        max(seconds) FILTER (WHERE way = 'md5') OVER same AS md5_seconds,
+        max(fastest) FILTER (WHERE way = 'md5') OVER same AS md5_fastest,
+        max(seconds) FILTER (WHERE way = 'ascii') OVER same AS detoast_seconds
+    FROM (SELECT dataset, storage, way, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) AS seconds,
+            min(seconds) AS fastest
+        FROM measurement GROUP BY dataset, storage, way) AS median
+        JOIN way AS w ON w.name = way
+        JOIN dataset AS d ON d.name = dataset AND d.storage = median.storage
+    WINDOW same AS (PARTITION BY dataset, median.storage);
 
 \pset footer off
 \echo 'whole statements, SELECT <way> FROM <set>: median and fastest of' :runs 'runs'
-SELECT r.dataset, r.storage, w.expression AS way, round(bytes / 1e6, 1) AS "MB",
-    round(r.seconds::numeric * 1000, 1) AS ms, round(r.fastest::numeric * 1000, 1) AS fastest,
-    round((bytes / 1e6 / r.seconds)::numeric) AS "MB/s",
-    round((r.seconds / md5.seconds)::numeric, 2) AS "to md5",
-    round((r.fastest / md5.fastest)::numeric, 2) AS "fastest"
-FROM result r
-    JOIN way w ON w.name = r.way
-    JOIN dataset d ON d.name = r.dataset AND d.storage = r.storage
-    JOIN result md5 ON md5.dataset = r.dataset AND md5.storage = r.storage AND md5.way = 'md5'
-ORDER BY d.position, w.position;
+SELECT dataset, storage, expression AS way, round(megabytes, 1) AS "MB", round(seconds::numeric * 1000, 1) AS ms,
+    round(fastest::numeric * 1000, 1) AS fastest, round((megabytes / seconds)::numeric) AS "MB/s",
+    round((seconds / md5_seconds)::numeric, 2) AS "to md5",
+    round((fastest / md5_fastest)::numeric, 2) AS "fastest to md5"
+FROM result ORDER BY position;
 
 \echo 'without the scan and the detoasting, which is what ascii() takes'
-SELECT r.dataset, r.storage, r.way, round(((r.seconds - detoast.seconds) * 1000)::numeric, 1) AS ms,
-    round((bytes / 1e6 / nullif(r.seconds - detoast.seconds, 0))::numeric) AS "MB/s",
-    round(((r.seconds - detoast.seconds) / (md5.seconds - detoast.seconds))::numeric, 2) AS "to md5"
-FROM result r
-    JOIN way w ON w.name = r.way AND w.position > 2
-    JOIN dataset d ON d.name = r.dataset AND d.storage = r.storage
-    JOIN result md5 ON md5.dataset = r.dataset AND md5.storage = r.storage AND md5.way = 'md5'
-    JOIN result detoast ON detoast.dataset = r.dataset AND detoast.storage = r.storage AND detoast.way = 'ascii'
-ORDER BY d.position, w.position;
+SELECT dataset, storage, way, round(((seconds - detoast_seconds) * 1000)::numeric, 1) AS ms,
+    round((megabytes / nullif(seconds - detoast_seconds, 0))::numeric) AS "MB/s",
+    round(((seconds - detoast_seconds) / (md5_seconds - detoast_seconds))::numeric, 2) AS "to md5"
+FROM result WHERE way NOT IN ('octet_length', 'ascii') ORDER BY position;
 
 \pset tuples_only on
-SELECT format('simhash(body) to md5(body), %s, pglz: %s, bar %s: %s', r.dataset,
-    round((r.seconds / md5.seconds)::numeric, 2), bar,
-    CASE WHEN r.seconds <= bar * md5.seconds THEN 'reached' ELSE 'MISSED' END)
-FROM result r
-    JOIN dataset d ON d.name = r.dataset AND d.storage = r.storage
-    JOIN result md5 ON md5.dataset = r.dataset AND md5.storage = r.storage AND md5.way = 'md5'
-    JOIN (VALUES ('english', 1.2), ('source', 1.2), ('chinese', 2)) AS bars (dataset, bar) ON bars.dataset = r.dataset
-WHERE r.way = 'simhash' AND r.storage = 'pglz'
-ORDER BY d.position;
+SELECT format('simhash(body) to md5(body), %s, pglz: %s, bar %s: %s', dataset,
+    round((seconds / md5_seconds)::numeric, 2), bar,
+    CASE WHEN seconds <= bar * md5_seconds THEN 'reached' ELSE 'MISSED' END)
+FROM result JOIN (VALUES ('english', 1.2), ('source', 1.2), ('chinese', 2)) AS bars (dataset, bar) USING (dataset)
+WHERE way = 'simhash' AND storage = 'pglz' ORDER BY position;
