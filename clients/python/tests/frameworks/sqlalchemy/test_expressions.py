@@ -48,15 +48,15 @@ class Values(DatabaseTest):
 
     def test_texts(self):
         options = {"ngram": 2, "weights": {"it's": 0.5, "100%s": 0.25, "a:b": 1, "\\x": 0.125, "ж": 0.75}}
-        document = json.dumps(options)
+        options_json = json.dumps(options)
         for expression, statement, *parameters in (
             (simhash(TEXT), "simhash(%s)", TEXT),
-            (simhash(TEXT, **options), "simhash(%s, %s)", TEXT, document),
+            (simhash(TEXT, **options), "simhash(%s, %s)", TEXT, options_json),
             (simhash(None), "NULL"),
             (simhash_of_features(["a", "b"], [1, 0.5]), "simhash_of_features('{a,b}', '{1,0.5}')"),
-            (band(TEXT, 5, **options), "simhash_band(%s, 5, %s)", TEXT, document),
+            (band(TEXT, 5, **options), "simhash_band(%s, 5, %s)", TEXT, options_json),
             (size(TEXT), "simhash_size(%s)", TEXT),
-            (resemblance(TEXT, NEAR, **options), "simhash_resemblance(%s, %s, %s)", TEXT, NEAR, document),
+            (resemblance(TEXT, NEAR, **options), "simhash_resemblance(%s, %s, %s)", TEXT, NEAR, options_json),
         ):
             with self.subTest(statement):
                 self.assertEqual([(self.value(expression),)], self.execute(f"SELECT {statement}", *parameters))
@@ -70,12 +70,12 @@ class Values(DatabaseTest):
         self.assertIsNone(self.value(near(null(), 1)))
 
 
-class Sql(unittest.TestCase):
+class WrittenSql(unittest.TestCase):
     def test_options(self):
         """Options are constants, in the order in which PostgreSQL prints a jsonb."""
-        written = rendered(simhash(column("body"), tokens="words", weights={"bb": 1, "a": 0.5}, ngram=2))
         self.assertEqual(
-            written, """simhash(body, '{"ngram": 2, "tokens": "words", "weights": {"a": 0.5, "bb": 1}}'::jsonb)"""
+            rendered(simhash(column("body"), tokens="words", weights={"bb": 1, "a": 0.5}, ngram=2)),
+            """simhash(body, '{"ngram": 2, "tokens": "words", "weights": {"a": 0.5, "bb": 1}}'::jsonb)""",
         )
 
     def test_band_indexes(self):
