@@ -19,6 +19,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 SITE = Path(sys.argv.pop()).resolve()
 PAGES = {page: page.read_text(encoding="utf-8") for page in SITE.rglob("*.html") if page.stem not in ("404", "toc")}
+WIDTHS = 390, 1280
 WIDE_TABLES = """return Array.from(document.querySelectorAll(".table-wrapper"))
     .filter(table => table.scrollWidth > table.clientWidth).map(table => table.innerText)"""
 FOUND = 'return Array.from(document.querySelectorAll("#mdbook-searchresults a"), link => link.href)'
@@ -29,8 +30,9 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-class Site(unittest.TestCase):
+class Links(unittest.TestCase):
     def test_links(self):
+        self.assertGreater(len(PAGES), 10)
         anchors = {page: set(re.findall(r'\bid="([^"]*)"', html)) for page, html in PAGES.items()}
         for page, html in PAGES.items():
             for link in re.findall(r'\b(?:href|src)="((?!\w+:)[^"]*)"', html):
@@ -38,28 +40,38 @@ class Site(unittest.TestCase):
                 target = (page.parent / name).resolve() if name else page
                 with self.subTest(page=page.relative_to(SITE), link=link):
                     self.assertTrue(target.is_file())
-                    self.assertTrue(not anchor or anchor in anchors[target])
+                    self.assertTrue(not anchor or anchor in anchors.get(target, ()))
 
-    def test_in_chromium(self):
+
+class InChromium(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
         server = http.server.ThreadingHTTPServer(("localhost", 0), functools.partial(Handler, directory=SITE))
-        self.addCleanup(server.server_close)
+        cls.addClassCleanup(server.server_close)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        self.addCleanup(server.shutdown)
-        profile = self.enterContext(tempfile.TemporaryDirectory())
-        browser = chromium(profile)
-        self.addCleanup(browser.quit)
-        address = f"http://localhost:{server.server_port}/"
-        for width in 390, 1280:
-            set_width(browser, width)
+        cls.addClassCleanup(server.shutdown)
+        cls.browser = chromium(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.addClassCleanup(cls.browser.quit)
+        cls.address = f"http://localhost:{server.server_port}/"
+
+    def tearDown(self):
+        self.assertEqual(self.browser.get_log("browser"), [])
+
+    def test_widths(self):
+        for width in WIDTHS:
+            set_width(self.browser, width)
             for page in sorted(PAGES):
                 with self.subTest(width=width, page=page.relative_to(SITE)):
-                    browser.get(address + page.relative_to(SITE).as_posix())
-                    self.assertLessEqual(browser.execute_script("return document.body.scrollWidth"), width)
-                    self.assertEqual(browser.execute_script(WIDE_TABLES), [])
-            browser.get(address + "index.html?search=serialization_failure")
-            found = WebDriverWait(browser, 60).until(lambda browser: browser.execute_script(FOUND))
+                    self.browser.get(self.address + page.relative_to(SITE).as_posix())
+                    self.assertLessEqual(self.browser.execute_script("return document.body.scrollWidth"), width)
+                    self.assertEqual(self.browser.execute_script(WIDE_TABLES), [])
+
+    def test_search(self):
+        for width in WIDTHS:
+            set_width(self.browser, width)
+            self.browser.get(self.address + "index.html?search=serialization_failure")
+            found = WebDriverWait(self.browser, 60).until(lambda browser: browser.execute_script(FOUND))
             self.assertTrue(any("/docs/guard.html" in link for link in found), found)
-        self.assertEqual(browser.get_log("browser"), [])
 
 
 unittest.main()
