@@ -13,7 +13,8 @@ from pool import BANDS, RESEMBLANCE
 
 SESSIONS = 2
 # An index of a tenant would be as cheap as the scan while the table is empty.
-OPTIONS = f"{LIMIT} -c enable_seqscan=off -c enable_indexscan=off -c enable_bitmapscan=off -c enable_sort=off -c jit=off"
+PLANS = "seqscan", "indexscan", "bitmapscan", "sort"
+OPTIONS = f"{LIMIT} -c jit=off {' '.join(f'-c enable_{plan}=off' for plan in PLANS)}"
 DISTANCES = 0, 1, 3, 3, 5, 8, 12
 # Conditions that the scan serves, and what they mean. The scan does not recognise a distance plus zero.
 BY_DISTANCE = "simhash_near(simhash, %(q)s::bigint, %(k)s::integer)", "hamming(simhash, %(q)s::bigint) + 0 <= %(k)s"
@@ -23,7 +24,7 @@ BY_TEXT = (
     f" generate_series(0, {BANDS - 1}) AS band WHERE simhash_band(body, band) = simhash_band(%(text)s, band))",
 )
 # From PostgreSQL 16 on, ORDER BY id would make the planner read the rows in the order of the primary key.
-ANSWERS = (
+SEARCHES = (
     *(
         tuple(f"SELECT array_agg(id ORDER BY -id) FROM soak WHERE {condition}" for condition in pair)
         for pair in (BY_DISTANCE, [f"tenant = 0 AND {condition}" for condition in BY_DISTANCE], BY_TEXT)
@@ -33,7 +34,7 @@ ANSWERS = (
         "SELECT array_agg(d) FROM (SELECT hamming(simhash, %(q)s) + 0 AS d FROM soak ORDER BY d LIMIT %(k)s * 9) AS s",
     ),
 )
-LOCKS = tuple(
+LOCKING = tuple(
     template.format(near=near, meaning=meaning)
     for near, meaning in (BY_DISTANCE, BY_TEXT)
     for template in (
@@ -53,12 +54,12 @@ class Searches:
 
     def __enter__(self):
         with psycopg.connect(options=OPTIONS) as connection:
-            for pair in ANSWERS:
-                for text, by_scan in zip(pair, (True, False)):
+            for pair in SEARCHES:
+                for statement, by_scan in zip(pair, (True, False)):
                     arguments = {"q": 42, "k": 3, "text": "some words", "tenant": 0}
-                    plan = connection.execute(f"EXPLAIN {text}", arguments).fetchall()
+                    plan = connection.execute(f"EXPLAIN {statement}", arguments).fetchall()
                     if any("(SimhashScan)" in line for (line,) in plan) != by_scan:
-                        raise RuntimeError(f"not the plan that is needed: {text}: {plan}")
+                        raise RuntimeError(f"not the plan that is needed: {statement}: {plan}")
         for thread in self.threads:
             thread.start()
         return self
@@ -85,20 +86,19 @@ class Searches:
 
     def search(self, connection, rng):
         query = rng.choice(self.fingerprints) ^ sum(1 << bit for bit in rng.sample(range(63), rng.randrange(3)))
-        arguments = {
-            "q": query, "k": rng.choice(DISTANCES), "text": rng.choice(self.texts), "tenant": rng.randrange(self.tenants)
-        }
+        arguments = {"q": query, "k": rng.choice(DISTANCES), "text": rng.choice(self.texts),
+                     "tenant": rng.randrange(self.tenants)}
         # Prepared, they come to generic plans too.
         if rng.random() < 0.2:
-            rows = connection.execute(rng.choice(LOCKS), arguments, prepare=True).fetchall()
+            rows = connection.execute(rng.choice(LOCKING), arguments, prepare=True).fetchall()
             if not all(is_near for (is_near,) in rows):
                 self.failures.append(f"rows that are not near were locked, {arguments}")
             self.found += len(rows)
         else:
-            by_scan, oracle = rng.choice(ANSWERS)
-            answers = connection.execute(f"SELECT ({by_scan}), ({oracle})", arguments, prepare=True)
+            search, oracle = rng.choice(SEARCHES)
+            answers = connection.execute(f"SELECT ({search}), ({oracle})", arguments, prepare=True)
             ((found, expected),) = answers.fetchall()
             if found != expected:
-                self.failures.append(f"{by_scan}, {arguments}: {found}, not {expected}")
+                self.failures.append(f"{search}, {arguments}: {found}, not {expected}")
             self.found += len(found or ())
         self.done += 1
