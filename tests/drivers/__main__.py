@@ -92,7 +92,8 @@ class Interrupted(unittest.TestCase):
         self.connection.execute("INSERT INTO interrupted SELECT n, 'a text ' || n FROM generate_series(1, 100) AS n")
 
     def commands(self):
-        return [command for (command,) in self.connection.execute("SELECT simhash_index_commands('interrupted', 'body')")]
+        listed = self.connection.execute("SELECT simhash_index_commands('interrupted', 'body')")
+        return [command for (command,) in listed]
 
     def interrupt(self, command):
         with psycopg.connect() as holder, psycopg.connect(autocommit=True) as builder:

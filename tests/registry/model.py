@@ -25,7 +25,7 @@ def writer(phase, locks=0, entries=0):
 
 def explore(begin, following, wrong):
     """Follows the steps from these states through all others. Returns what is wrong in one of them, or None, and the
-    number of states. `following` returns the next states of a state, and `wrong` what is wrong in a state with these."""
+    number of states. `following` returns the next states of a state, `wrong` what is wrong in a state with these."""
     states, known = list(begin), set(begin)
     while states:
         state = states.pop()

@@ -20,7 +20,10 @@ from xxhash import xxh3_64_intdigest as xxh3
 SPACELESS = "CJK ", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR"
 POINTS = [*range(0x591, 0x5C8), *range(0x610, 0x61B), 0x640, *range(0x64B, 0x660), 0x670, *range(0x6D6, 0x6EE)]
 LINE_END = re.compile("[\u00ad\u2010][ \t\f]*(\r\n|\r|\n)[ \t\f]*(?![ \t\f]*[\r\n])")
-CHILLUS = {"ണ്\u200d": "ൺ", "ന്\u200d": "ൻ", "ര്\u200d": "ർ", "ല്\u200d": "ൽ", "ള്\u200d": "ൾ", "ക്\u200d": "ൿ", "ত্\u200d": "ৎ"}
+CHILLUS = {
+    f"{base}\u200d": letter
+    for base, letter in zip(("ണ്", "ന്", "ര്", "ല്", "ള്", "ക്", "ত্"), ("ൺ", "ൻ", "ർ", "ൽ", "ൾ", "ൿ", "ৎ"))
+}
 LOOK_ALIKES = str.maketrans("ʻʼʽʾʿꞋꞌىیکȘșȚț", 7 * "'" + "ييكŞşŢţ")
 DASHES = "\u2010\u2012\u2013\u2212-"
 JOINERS = ".,:/\u2044_'\u2019" + DASHES
@@ -198,7 +201,8 @@ def minimum(parts, factors, j):
     for features in taking_part, [feature for feature, _ in parts]:
         for r, factor in enumerate(factors):
             products = {feature: feature * factor & M64 for feature in features}
-            there = [feature for feature in features if r - 24 == j or r < 24 and (products[feature] >> 32) * 24 >> 32 == j]
+            there = [feature for feature, product in products.items()
+                     if r - 24 == j or r < 24 and (product >> 32) * 24 >> 32 == j]
             if there:
                 return min(products[feature] & M32 ^ feature >> 32 for feature in there)
 

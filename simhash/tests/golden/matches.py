@@ -2,8 +2,8 @@
 
 It computes the golden vectors of matches: `python matches.py` writes coverage and matches into each line of
 matches.jsonl, which has a content, a clue, and perhaps options; also contains, by the default share, where passages
-decide nothing. Its Unicode is that of Python, and its HTML is what
-`without_markup` reads; of addresses and ids it knows the plain ones.
+decide nothing. Its Unicode is that of Python, and its HTML is what `without_markup` reads; of addresses and ids it
+knows the plain ones.
 """
 
 import html
@@ -119,7 +119,8 @@ def without_hyphens(pieces):
     while at < len(pieces):
         after = line_break(pieces, at + 1)
         is_word = at > copied and (is_letter(pieces[at - 1][0]) or kind(pieces[at - 1][0]) == "mark")
-        if pieces[at][0] == "-" and after > at + 1 and is_word and is_letter("".join(c for c, _, _ in pieces)[after:][:1] or " "):
+        before_letter = after < len(pieces) and is_letter(pieces[after][0])
+        if pieces[at][0] == "-" and after > at + 1 and is_word and before_letter:
             at = copied = after
         else:
             found.append(pieces[at])

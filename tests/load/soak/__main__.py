@@ -49,9 +49,10 @@ def soak(options):
     if options.unguarded:
         table.unguard()
     print(
-        f"{action} by {options.source}: {options.partitions or 'no'} partitions, {options.tenants} tenants, {options.clients} clients,"
-        f" {options.transactions} transactions, seed {seed}, {len(texts)} texts, {nearness.share():.1f} of which are"
-        f" near one of them, {nearness.refuted} pairs only share a band; {table.durability()}",
+        f"{action} by {options.source}: {options.partitions or 'no'} partitions, {options.tenants} tenants,"
+        f" {options.clients} clients, {options.transactions} transactions, seed {seed}, {len(texts)} texts,"
+        f" {nearness.share():.1f} of which are near one of them, {nearness.refuted} pairs only share a band;"
+        f" {table.durability()}",
         flush=True,
     )
     if by_text and not nearness.refuted:

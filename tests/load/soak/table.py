@@ -18,9 +18,7 @@ def create(action, source, texts, partitions, tenants):
     with connect() as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
         connection.execute("DROP TABLE IF EXISTS soak")
-        columns = (
-            "id bigint PRIMARY KEY, text integer, tenant integer, body text NOT NULL, note integer, mark bigint"
-        )
+        columns = "id bigint PRIMARY KEY, text integer, tenant integer, body text NOT NULL, note integer, mark bigint"
         connection.execute(f"CREATE TABLE soak ({columns}) {'PARTITION BY HASH (id)' if partitions else ''}")
         for number in range(partitions):
             bound = f"WITH (MODULUS {partitions}, REMAINDER {number})"
@@ -36,8 +34,8 @@ def create(action, source, texts, partitions, tenants):
         )
         bands = ", ".join(f"simhash_band(body, {band})" for band in range(BANDS))
         found = connection.execute(
-            f"SELECT simhash(body), ARRAY[{bands}] FROM unnest(%s::text[]) WITH ORDINALITY AS texts (body, n) ORDER BY n",
-            (texts,),
+            f"SELECT simhash(body), ARRAY[{bands}]"
+            " FROM unnest(%s::text[]) WITH ORDINALITY AS texts (body, n) ORDER BY n", (texts,),
         )
         return zip(*found.fetchall())
 

@@ -3,8 +3,8 @@
     python tests/load/upserts [--sessions N] [--upserts N]
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, as a superuser, and the packages of
-tests/requirements.txt. The test makes its own database. It fails if a session gets an error, such as that of a deadlock,
-or if an edit is lost.
+tests/requirements.txt. The test makes its own database. It fails if a session gets an error, such as that of a
+deadlock, or if an edit is lost.
 """
 
 import argparse
