@@ -1,12 +1,14 @@
-"""docs/managed.md and sql/pg_simhash_managed.sql, run by a role without privileges in a database without the extension:
-bands find what the extension finds; the functions return what the extension's return, and call nothing of others; searches
-find what comparing every row finds, by the indexes; locks and the trigger keep near-duplicates out that several sessions
-write.
+"""docs/managed.md and sql/pg_simhash_managed.sql, run by a role without privileges in a database without the extension.
+
+Bands find what the extension finds. The functions return what the extension's return, and call nothing of others.
+Searches find what comparing every row finds, by the indexes. Locks and the trigger keep near-duplicates out that
+several sessions write.
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of tests/requirements.txt.
 If TLE names the file of `make tle`, the server has pg_tle too, which installs the functions.
 """
 
+import contextlib
 import itertools
 import os
 import pathlib
@@ -108,6 +110,24 @@ class Managed(unittest.TestCase):
         cursor = self.connection.cursor(row_factory=scalar_row)
         return cursor.execute(statement, parameters, prepare=prepare).fetchall()
 
+    def in_sessions(self, write):
+        """Calls `write` in eight sessions at the same time, each with a random generator and a connection."""
+        errors = []
+
+        def work(seed):
+            try:
+                with connect() as connection:
+                    write(random.Random(seed), connection)
+            except psycopg.Error as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=work, args=[seed]) for seed in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(errors, [])
+
     def plan(self, statement):
         return "\n".join(self.values(f"EXPLAIN (COSTS OFF) {statement}"))
 
@@ -154,31 +174,20 @@ class Texts(Managed):
             self.lock([9, -5], other)
 
     def test_many_sessions(self):
-        """Sessions that store rows of a few bands at the same time: no two rows share a band, and none is a deadlock."""
-        errors = []
+        """Sessions that store rows of a few bands at the same time: no two rows share a band. There is no deadlock."""
 
-        def work(seed):
-            rng = random.Random(seed)
-            with connect() as connection:
-                for _ in range(100):
-                    bands = rng.sample(range(40), 6)
-                    try:
-                        with connection.transaction():
-                            self.lock(bands, connection)
-                            connection.execute(
-                                "INSERT INTO docs (body, bands) SELECT '', %s::integer[]"
-                                " WHERE NOT EXISTS (SELECT FROM docs WHERE bands && %s::integer[])",
-                                [bands, bands],
-                            )
-                    except psycopg.Error as error:
-                        errors.append(error)
+        def write(rng, connection):
+            for _ in range(100):
+                bands = rng.sample(range(40), 6)
+                with connection.transaction():
+                    self.lock(bands, connection)
+                    connection.execute(
+                        "INSERT INTO docs (body, bands) SELECT '', %s::integer[]"
+                        " WHERE NOT EXISTS (SELECT FROM docs WHERE bands && %s::integer[])",
+                        [bands, bands],
+                    )
 
-        threads = [threading.Thread(target=work, args=[seed]) for seed in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(errors, [])
+        self.in_sessions(write)
         stored = [band for bands in self.values("SELECT bands FROM docs") for band in bands]
         self.assertGreater(len(stored), 0)
         self.assertEqual(len(set(stored)), len(stored))
@@ -232,7 +241,7 @@ class Hostile(Managed):
         self.connection.execute("CREATE TABLE photos (id bigint PRIMARY KEY, simhash bigint)")
 
     def test_calls(self):
-        """Also for a caller with another search path than that of whoever ran the file, and in the functions' schema."""
+        """Also for a caller with another search path than that of who ran the file, and in the functions' schema."""
         called = set(re.findall(r"(?:pg_catalog|%4\$s)\.(\w+)\(", FUNCTIONS))
         self.assertLessEqual(called, {function.partition("(")[0] for function in self.FUNCTIONS})
         self.connection.execute("SET search_path = public, pg_catalog")
@@ -314,7 +323,7 @@ class Searches(Fingerprints):
                 self.connection.execute(f"SET plan_cache_mode = {mode}")
                 for turn in range(QUERIES):
                     query = flipped(self.rng, self.rng.choice(list(stored.values())), turn % 10)
-                    expected = [id for id, fp in stored.items() if distance(fp, query) <= max_distance]
+                    expected = [id for id, stored_one in stored.items() if distance(stored_one, query) <= max_distance]
                     search = f"SELECT id FROM photos WHERE simhash_near(simhash, {arguments}) ORDER BY id"
                     self.assertEqual(self.values(search, [query], prepare=True), expected)
                     found += len(expected)
@@ -397,7 +406,8 @@ class Inserts(Fingerprints):
         thread = threading.Thread(target=insert)
         thread.start()
         waiting = "SELECT true FROM pg_locks WHERE pid = %s AND locktype = 'advisory' AND NOT granted"
-        until(lambda: self.values(waiting, [other.info.backend_pid]) or not thread.is_alive(), "the lock of another session")
+        pid = other.info.backend_pid
+        until(lambda: self.values(waiting, [pid]) or not thread.is_alive(), "the lock of another session")
         self.assertTrue(thread.is_alive(), "the second session does not wait")
         self.assertEqual(outcome, [])
         self.connection.execute(end)
@@ -412,36 +422,19 @@ class Inserts(Fingerprints):
         with connect() as other:
             self.assertEqual(self.wait_for(other, "ROLLBACK"), ["stored"])
 
-    def write(self, originals, clients=8, rows=40):
-        """Many sessions store copies of these at the same time; whether two of the stored rows are near."""
-        errors = []
-
-        def work(seed):
-            rng = random.Random(seed)
-            with connect() as connection:
-                for _ in range(rows):
-                    try:
-                        self.insert(flipped(rng, rng.choice(originals), 1), connection)
-                    except psycopg.errors.ExclusionViolation:
-                        pass
-                    except psycopg.Error as error:
-                        errors.append(error)
-                        return
-
-        threads = [threading.Thread(target=work, args=[seed]) for seed in range(clients)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(errors, [])
-        stored = self.values("SELECT simhash FROM photos")
-        return any(distance(a, b) <= 3 for place, a in enumerate(stored) for b in stored[:place])
-
     def test_many_sessions(self):
+        """Of the copies of each original, which differ in at most two bits, one row is stored."""
         originals = [signed(self.rng.getrandbits(64)) for _ in range(20)]
-        self.assertFalse(self.write(originals))
-        # A copy of each is there: the copies of one differ in at most two bits.
-        self.assertEqual(self.values("SELECT count(*) FROM photos"), [len(originals)])
+
+        def write(rng, connection):
+            for _ in range(40):
+                with contextlib.suppress(psycopg.errors.ExclusionViolation):
+                    self.insert(flipped(rng, rng.choice(originals), 1), connection)
+
+        self.in_sessions(write)
+        stored = self.values("SELECT simhash FROM photos")
+        self.assertFalse(any(distance(a, b) <= 3 for a, b in itertools.combinations(stored, 2)))
+        self.assertEqual(len(stored), len(originals))
 
 
 if __name__ == "__main__":
