@@ -135,7 +135,10 @@ SCENARIOS = {
         ],
     ),
     "guard": (
-        [EXTENSION, TABLE, EVIL_PLAIN_TABLE, "SELECT simhash_attach('good.t', 'body'), simhash_index('good.t', 'body')"],
+        [
+            EXTENSION, TABLE, EVIL_PLAIN_TABLE,
+            "SELECT simhash_attach('good.t', 'body'), simhash_index('good.t', 'body')",
+        ],
         [
             "SELECT simhash_guard(%(table)s::regclass, source => 'body')",
             "SELECT simhash_unguard(%(table)s::regclass)",
@@ -209,28 +212,47 @@ def flip(stop, failures):
             failures.append(f"the attacker has failed: {error}")
 
 
+def prepare(superuser, setup):
+    """Makes everything anew; the OID of the superuser's table."""
+    superuser.execute("SET client_min_messages = warning")
+    superuser.execute("DROP SCHEMA IF EXISTS good, evil, away CASCADE; DROP TABLE IF EXISTS public.t CASCADE")
+    superuser.execute("DROP EXTENSION IF EXISTS pg_simhash CASCADE; TRUNCATE evidence.log")
+    superuser.execute("ALTER SEQUENCE evidence.renames RESTART")
+    for statement in (SCHEMAS, *setup):
+        superuser.execute(statement)
+    return superuser.execute(
+        "SELECT oid FROM pg_class WHERE relname = 't' AND relowner = current_user::regrole AND relkind = 'r'"
+    ).fetchone()[0]
+
+
+def call(commands, table, failed):
+    """Runs the commands 20 times; how many have succeeded. Counts the errors of the others in `failed`."""
+    ran = 0
+    # In a session of its own, so that nothing is known yet.
+    with connect(options=LIMIT) as caller:
+        caller.execute("SET client_min_messages = warning")
+        for command in commands * 20:
+            try:
+                caller.execute(sql.SQL(command.replace("%(table)s", str(table))))
+                ran += 1
+            except psycopg.errors.QueryCanceled:
+                raise
+            except psycopg.Error as error:
+                failed[str(error).splitlines()[0]] += 1
+    return ran
+
+
 def run(scenario, commands_wanted, renames_wanted):
     """Returns what has gone wrong, how many commands have run, how often the schema was renamed, and the errors of the
     other commands."""
     setup, commands = SCENARIOS[scenario]
     with connect() as superuser:
-        superuser.execute("SET client_min_messages = warning")
-        superuser.execute("DROP SCHEMA IF EXISTS good, evil, away CASCADE; DROP TABLE IF EXISTS public.t CASCADE")
-        superuser.execute("DROP EXTENSION IF EXISTS pg_simhash CASCADE; TRUNCATE evidence.log")
-        superuser.execute(SCHEMAS)
-        for statement in setup:
-            superuser.execute(statement)
-        (table,) = superuser.execute(
-            "SELECT oid FROM pg_class WHERE relname = 't' AND relowner = current_user::regrole AND relkind = 'r'"
-        ).fetchone()
-        started, failures = [], []
-        superuser.execute("ALTER SEQUENCE evidence.renames RESTART")
+        table, started, failures = prepare(superuser, setup), [], []
         thread = threading.Thread(target=flip, args=(started, failures))
         thread.start()
         ran, renames, failed = 0, 0, collections.Counter()
         before, deadline = None, None
         try:
-            # In a session of its own each time, so that nothing is known yet.
             while (ran < commands_wanted or renames < renames_wanted) and not evidence(superuser) and thread.is_alive():
                 progress = min(ran, commands_wanted), min(renames, renames_wanted)
                 if progress != before:
@@ -238,16 +260,7 @@ def run(scenario, commands_wanted, renames_wanted):
                 if time.monotonic() > deadline:
                     raise NotReached(f"{scenario}: no more than {ran} commands, {renames} renames within {PATIENCE} s")
                 (renames,) = superuser.execute("SELECT last_value FROM evidence.renames").fetchone()
-                with connect(options=LIMIT) as caller:
-                    caller.execute("SET client_min_messages = warning")
-                    for command in commands * 20:
-                        try:
-                            caller.execute(sql.SQL(command.replace("%(table)s", str(table))))
-                            ran += 1
-                        except psycopg.errors.QueryCanceled:
-                            raise
-                        except psycopg.Error as error:
-                            failed[str(error).splitlines()[0]] += 1
+                ran += call(commands, table, failed)
         finally:
             while thread.is_alive():
                 for connection in started:
@@ -259,7 +272,10 @@ def run(scenario, commands_wanted, renames_wanted):
 def evidence(superuser):
     ran = superuser.execute("SELECT DISTINCT what || ' as ' || who FROM evidence.log").fetchall()
     changed = superuser.execute(CHANGED, {"attacker": ATTACKER}).fetchall()
-    return [f"the attacker's code ran: {what}" for (what,) in ran] + [f"the attacker's table has {name}" for (name,) in changed]
+    return [
+        *(f"the attacker's code ran: {what}" for (what,) in ran),
+        *(f"the attacker's table has {name}" for (name,) in changed),
+    ]
 
 
 def main():
