@@ -38,7 +38,7 @@ class Session:
         self.number, self.options = number, options
         self.client = Client(number)
         self.functions = catalogue.read(self.client.connection)
-        self.checked = self.client.run("SHOW debug_assertions") == [("on",)]
+        self.has_assertions = self.client.run("SHOW debug_assertions") == [("on",)]
         self.ways = collections.Counter()
 
     def run(self):
@@ -64,7 +64,7 @@ class Session:
         self.ways[way] += 1
         random_calls = calls.Calls(rng, rng.choice((20, 100, 400, 3000)))
         run = self.client.run_all
-        if self.checked and rng.random() < 0.01:
+        if self.has_assertions and rng.random() < 0.01:
             # As if all that is cached were changed by others all the time.
             run(["SET debug_discard_caches = 1"])
         if way == "call":
@@ -89,7 +89,7 @@ class Session:
                     run(statements if rng.random() < 0.5 else [calls.huge(rng, 7.5)])
             finally:
                 self.client.connect()
-        if self.checked:
+        if self.has_assertions:
             run(["SET debug_discard_caches = 0"])
         # Now and then, use a new backend, with empty caches.
         if rng.random() < 0.02:
@@ -107,53 +107,52 @@ def setup(options):
         functions = catalogue.read(connection)
         start = connection.execute("SELECT pg_postmaster_start_time()").fetchone()
         version = connection.execute("SHOW server_version").fetchone()[0]
-        checked = connection.execute("SHOW debug_assertions").fetchone()[0]
+        assertions = connection.execute("SHOW debug_assertions").fetchone()[0]
     if missing := calls.without_values(functions):
         sys.exit(f"no hostile values are known for arguments of: {', '.join(missing)}")
     print(
         f"seed {options.seed}: {len(functions)} functions, {options.clients} clients, {options.scenarios} scenarios,"
-        f" PostgreSQL {version} with assertions {checked}",
+        f" PostgreSQL {version} with assertions {assertions}",
         flush=True,
     )
     return start, [function for function in functions if function.result != "trigger" and not function.takes_internal()]
 
 
-def session(number, options):
-    one = Session(number, options)
-    return one.run(), one.client.counts(), one.ways
+def run_session(number, options):
+    session = Session(number, options)
+    return session.run(), (*session.client.counts(), session.ways)
+
+
+def run_sessions(options):
+    """What each session returns: its failure, and its counts."""
+    # From Python 3.14 on, processes are otherwise started anew, and cannot import a program that is a folder.
+    with multiprocessing.get_context("fork").Pool(options.clients) as processes:
+        running = [processes.apply_async(run_session, (number, options)) for number in range(options.clients)]
+        until_ended(lambda: all(one.ready() for one in running), lambda: ended.value, "the end of a statement")
+        return [one.get() for one in running]
 
 
 def main():
     options = read_options()
     start, functions = setup(options)
-    # From Python 3.14 on, processes are otherwise started anew, and cannot import a program that is a folder.
-    with multiprocessing.get_context("fork").Pool(options.clients) as processes:
-        running = [processes.apply_async(session, (number, options)) for number in range(options.clients)]
-        until_ended(lambda: all(one.ready() for one in running), lambda: ended.value, "the end of a statement")
-        reports = [one.get() for one in running]
-    codes, called, succeeded, ways = (collections.Counter() for _ in range(4))
-    failed = False
-    for failure, of_client, of_ways in reports:
-        for total, own in zip((codes, called, succeeded, ways), (*of_client, of_ways)):
-            total.update(own)
-        if failure:
-            failed = True
-            print(f"FAILED (seed {options.seed}): {failure}", file=sys.stderr)
+    failures, counts = zip(*run_sessions(options))
+    failures = [f"FAILED (seed {options.seed}): {failure}" for failure in failures if failure]
+    codes, called, succeeded, ways = (sum(of_sessions, collections.Counter()) for of_sessions in zip(*counts))
     with psycopg.connect() as connection:
         if connection.execute("SELECT pg_postmaster_start_time()").fetchone() != start:
-            failed = True
-            print("FAILED: the server has been started again", file=sys.stderr)
-    if not failed:
+            failures.append("FAILED: the server has been started again")
+    if not failures:
         database.drop("pg_simhash_hostile")
+    print(*failures, sep="\n", end="\n" * bool(failures), file=sys.stderr)
     print(f"{codes.total()} statements; scenarios: {dict(ways.most_common())}; SQLSTATEs: {dict(codes.most_common())}")
     share = lambda name: f"{name} {100 * succeeded[name] / called[name]:.0f}"
     print(f"per cent that succeed: {', '.join(share(name) for name in sorted(called))}")
-    if failed:
+    if failures:
         sys.exit(1)
     # What was tried often enough to succeed, and never did.
     names = {function.name for function in functions}
-    if failed := [name for name in names if called[name] >= 50 and not succeeded[name]]:
-        raise NotReached(f"no call succeeded of: {', '.join(failed)}")
+    if useless := [name for name in names if called[name] >= 50 and not succeeded[name]]:
+        raise NotReached(f"no call succeeded of: {', '.join(useless)}")
 
 
 def read_options():

@@ -169,7 +169,7 @@ VACUUM ANALYZE leaks.texts;
 # PostgreSQL caches look-ups that find nothing, here by OIDs of tables that are never used again. A round of such
 # commands in plain SQL, with as many columns and indexes, leaves 1,400 bytes; these commands look up more.
 COMMANDS = {"attach", "index", "guard"}
-OF_A_COMMAND = 5_000
+BYTES_OF_A_COMMAND = 5_000
 
 # What is in use: contexts grow by blocks, of up to 8 MB, whenever the last one is full.
 CONTEXTS = "SELECT sum(used_bytes)::bigint FROM pg_backend_memory_contexts"
@@ -252,10 +252,9 @@ def rounds(backend, text, count):
 
 
 def measure(name, work):
-    """Several times the same; whether memory has grown the last time. `work` takes a backend, and says how many calls it
-    made."""
+    """Whether memory has grown when a backend has done the work again. `work` returns the number of its calls."""
     backend = Backend()
-    # Some commands succeed, and it takes three rounds of a few calls each until caches and free memory are as they stay.
+    # Some commands succeed. Only after three rounds of a few calls, caches and free memory stay as they are.
     for _ in range(3 if name.endswith("errors") else 1):
         work(backend)
     before = backend.memory()
@@ -267,7 +266,7 @@ def measure(name, work):
     # anyway.
     limits = (200_000 + made, 1_500_000 + 8 * made)
     if name in COMMANDS:
-        limits = tuple(max(limit, 1_000_000 + made * OF_A_COMMAND) for limit in limits)
+        limits = tuple(max(limit, 1_000_000 + made * BYTES_OF_A_COMMAND) for limit in limits)
     grown = contexts > limits[0] or resident > limits[1]
     leak = "  LEAK" if grown else ""
     print(f"{name:70} {made:9} calls  contexts {contexts:+9}  resident {resident:+9}{leak}", flush=True)

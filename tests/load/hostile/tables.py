@@ -7,6 +7,7 @@ TEXTS = tuple(" ".join(f"word{(i * 7 + n * 13) % 97}" for i in range(60)) for n 
 COLUMNS = "body", "body", "f", "features", "document", "tenant", "simhash", "p", "mark", "renamed"
 PREFIXES = "simhash", "simhash", "p", 'Odd "one"'
 CRITERIA = "{}", '{"max_distance": 3, "resemblance": null}', '{"resemblance": 0.7}', '{"bands": 1}', '{"ngram": 1}'
+SOURCES = "'body'", "'body'", "'f'", "'simhash'", "NULL"
 PARTITIONS = ("MINVALUE", 20), (20, 100), (100, "MAXVALUE")
 
 # {t} is the table, {c} and {d} are columns, {row} is a new row, and the other names are methods of Table.
@@ -83,7 +84,7 @@ class Table:
             "id": lambda: str(rng.randint(1, self.last + 1)),
             "row": self.row,
             "body": self.body,
-            "query": lambda: one_of((self.number(), f"simhash({self.body()})", "NULL::bigint")),
+            "query": lambda: one_of((self.random_fingerprint(), f"simhash({self.body()})", "NULL::bigint")),
             "distance": lambda: str(one_of((0, 1, 3, 3, 5, 8, 64))),
             "options": lambda: one_of(("NULL", "NULL", "'{\"ngram\": 1}'", self.values.jsonb())),
             "blocks": lambda: one_of("23448"),
@@ -92,7 +93,7 @@ class Table:
             "prefix": lambda: quote(one_of(PREFIXES)),
             "fingerprint": lambda: quote(one_of(("f", "f", *PREFIXES))),
             "action": lambda: one_of(("'reject'", "'skip'")),
-            "source": lambda: one_of(("'body'", "'body'", "'f'", "'simhash'", "NULL", self.values.one("text", "source"))),
+            "source": lambda: one_of((*SOURCES, self.values.one("text", "source"))),
             "criterion": lambda: quote(one_of(CRITERIA)),
             "time": lambda: one_of(("BEFORE", "BEFORE", "AFTER")),
             "level": lambda: one_of(("ROW", "ROW", "STATEMENT")),
@@ -136,7 +137,8 @@ class Table:
             self.run(f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} FOR VALUES FROM ({low}) TO ({high})")
         for _ in range(rng.randint(0, 3)):
             self.run(WRITES[0])
-        for call in rng.sample(("attach('{t}', 'f')", "attach('{t}', 'body')", "index('{t}', 'body')"), rng.randint(0, 3)):
+        calls = "attach('{t}', 'f')", "attach('{t}', 'body')", "index('{t}', 'body')"
+        for call in rng.sample(calls, rng.randint(0, 3)):
             self.run(f"SELECT simhash_{call}")
 
     def body(self):
@@ -148,7 +150,7 @@ class Table:
             words[rng.randrange(len(words))] = f"other{rng.randint(1, 9)}"
         return quote(" ".join(words))
 
-    def number(self):
+    def random_fingerprint(self):
         base = self.rng.choice((0, -1, 0x0123456789ABCDEF, 0x5555555555555555))
         bits = self.rng.sample(range(63), self.rng.choice((0, 1, 3, 6)))
         return f"({base} # {sum(1 << bit for bit in bits)})::bigint"
@@ -157,7 +159,8 @@ class Table:
         self.last += 1
         tenant = self.rng.choice(("'a'", "'b'", "NULL"))
         document = f"to_tsvector('simple', {self.body()})"
-        return f"({self.last}, {self.body()}, {self.number()}, {self.values.one('text[]')}, {document}, {tenant})"
+        row = self.body(), self.random_fingerprint(), self.values.one("text[]"), document, tenant
+        return f"({self.last}, {', '.join(row)})"
 
     def in_transaction(self):
         isolation = self.rng.choice(("", " ISOLATION LEVEL REPEATABLE READ", " ISOLATION LEVEL SERIALIZABLE"))

@@ -15,6 +15,7 @@ DOUBLES = (
     "0", "-0", "1", "0.1", "1e9", "1000000000.0001", "1e308", "-1e308", "5e-324", "-5e-324", "2.2e-308", "1e-7", "NaN",
     "Infinity", "-Infinity", "-1", "4294967296", "9007199254740993", "0.00000001",
 )
+NUMERICS = 0.5, "NaN", "-inf", 5, -(2**63), 2**63, 2**64 - 1, 2**64, 10**99
 
 # What Unicode text has that a program may not be prepared for: letters that fold to several, marks, Hangul, characters
 # that decompose, invisible ones, unassigned ones, controls, emoji, scripts without spaces.
@@ -41,8 +42,13 @@ OPTIONS = {
     "ngram": (1, 2, 3, 5, 16, 0, 17, -1, 2.5, 1e308, 10**40, -0.0, "3", None, True, []),
     "weight": ("one", "tf", "log", "none", "", 0, None, {"a": 1}),
     "case_fold": (True, False, "true", 1, None, []),
-    "same": ([], ["numbers"], ["not", "gpg-agent"], [""], ["a" * 257], [chr(n) for n in range(97, 200)], "no", None, [1]),
-    "ignore": ([], ["numbers"], ["ids", "hyphenation"], ["urls", "accents"], ["words"], "numbers", None, 1, [["urls"]], {"urls": True}),
+    "same": (
+        [], ["numbers"], ["not", "gpg-agent"], [""], ["a" * 257], [chr(n) for n in range(97, 200)], "no", None, [1],
+    ),
+    "ignore": (
+        [], ["numbers"], ["ids", "hyphenation"], ["urls", "accents"], ["words"], "numbers", None, 1, [["urls"]],
+        {"urls": True},
+    ),
     "markup": ("html", "main", "HTML", "xml", "", 1, True, None, ["html"], {"html": None}),
     "weights": ({"a": 0.5, "the": 0}, {"\u4e2d": 0.2, "": 0}, {"a": 1.5}, {"A": 0, "a": 1}, {"a": "1"}, ["a"], None),
     "seed": (0, 0.0, -1, 2**64, 0.5, "1", None),
@@ -69,9 +75,9 @@ NAMES = (
 # The sources of texts and fingerprints, and what is none.
 SOURCES = (
     "body", '"Body"', "c", "domained", "f", "simhash", "features", "document", "composed", "body || c", "upper(body)",
-    "coalesce(body, '') || ' ' || coalesce(c, '')", "simhash(body)", "body || now()::text", "body || random()", "t.body",
-    "count(body)", "generate_series(1, 2)", "(SELECT body)", 'body COLLATE "C"', "ctid::text", "tableoid::text", "1 / 0",
-    "repeat(body, 20)", "'a constant'", "body || '", "body); DROP TABLE hostile.rows; --",
+    "coalesce(body, '') || ' ' || coalesce(c, '')", "simhash(body)", "body || now()::text", "body || random()",
+    "t.body", "count(body)", "generate_series(1, 2)", "(SELECT body)", 'body COLLATE "C"', "ctid::text",
+    "tableoid::text", "1 / 0", "repeat(body, 20)", "'a constant'", "body || '", "body); DROP TABLE hostile.rows; --",
     "(" * 5000 + "body" + ")" * 5000,
 )
 ACTIONS = ("reject", "skip", "mark", "REJECT", "", "delete", "mark ", "\u00e9")
@@ -129,7 +135,7 @@ class Values:
         if name == "action":
             return quote(rng.choice(ACTIONS))
         if name in ("options", "criterion"):
-            return quote(self.document(name))
+            return quote(self.options(name))
         if name in ("among", "unless"):
             return quote(rng.choice(CONDITIONS))
         if name == "source" and rng.random() < 0.8:
@@ -191,7 +197,8 @@ class Values:
             return f"(SELECT oid::regclass FROM pg_class ORDER BY oid OFFSET {rng.randint(0, 400)} LIMIT 1)"
         return f"to_regclass({quote(rng.choice(RELATIONS))})"
 
-    def document(self, name="options"):
+    def options(self, name):
+        """The JSON of options or, by the name, of a criterion."""
         rng = self.rng
         if rng.random() < 0.15:
             depth = rng.choice((10, 127, 128, 129, 5000))
@@ -204,14 +211,15 @@ class Values:
         # The last ones are no options.
         keys = rng.sample(list(OPTIONS)[:10], rng.randint(0, 3)) if rng.random() < 0.9 else list(OPTIONS)
         if name == "criterion":
-            keys = rng.sample(keys, min(len(keys), rng.randint(0, 1))) + rng.sample(list(CRITERION), rng.choice((0, 1, 1, 2)))
+            keys = rng.sample(keys, min(len(keys), rng.randint(0, 1)))
+            keys += rng.sample(list(CRITERION), rng.choice((0, 1, 1, 2)))
         # The first value of each is right.
         allowed = OPTIONS | CRITERION
         pick = lambda values: values[0] if rng.random() < 0.6 else rng.choice(values)
         return json.dumps({key: pick(allowed[key]) for key in keys}, ensure_ascii=rng.random() < 0.5)
 
     def jsonb(self, name=""):
-        return quote(self.document(name)) + "::jsonb"
+        return quote(self.options(name)) + "::jsonb"
 
     def array(self, type):
         """Of any bounds and dimensions, with and without NULLs."""
@@ -264,8 +272,8 @@ class Values:
         return self.array(self.rng.choice(("integer", "text", "bigint", "double precision")))
 
     def any_element(self, name=""):
-        make = self.rng.choice((self.text, self.integer, self.bigint, self.double, self.jsonb, self.bytea, self.any_array))
-        return make(name)
+        makers = self.text, self.integer, self.bigint, self.double, self.jsonb, self.bytea, self.any_array
+        return self.rng.choice(makers)(name)
 
     def tsvector(self, name=""):
         rng = self.rng
@@ -298,7 +306,7 @@ MAKERS = {
     '"char"': lambda self, name: f"{quote(self.rng.choice('ODRAx'))}::\"char\"",
     "integer": Values.integer,
     "bigint": Values.bigint,
-    "numeric": lambda self, name: f"{self.rng.choice((0.5, 'NaN', '-inf', 5, -(2**63), 2**63, 2**64 - 1, 2**64, 10**99))!r}::numeric",
+    "numeric": lambda self, name: f"{self.rng.choice(NUMERICS)!r}::numeric",
     "double precision": Values.double,
     "name": Values.name_,
     "regclass": Values.regclass,
