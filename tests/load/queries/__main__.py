@@ -84,6 +84,31 @@ def is_error(rows):
     return bool(rows) and rows[0][0] == "error"
 
 
+def ways_of(settings, case):
+    """The statements of a case: without the scan, with the scan if it is possible, and as the planner chooses."""
+    before, statement, after = case.spelled(near)
+    plain_before, plain, _ = case.spelled(hamming)
+    shown = [after] if after else []
+    return {
+        "expected": ["SET LOCAL pg_simhash.enable_scan = off", *plain_before, plain, *shown],
+        "forced": [*settings, "SET LOCAL enable_seqscan = off", *before, statement, *shown],
+        "free": [*before, statement, *shown],
+    }
+
+
+def explain(connection, settings, case):
+    before, statement, _ = case.spelled(near)
+    if statement.startswith("FETCH"):
+        return ""
+    explained = [*settings, "SET LOCAL enable_seqscan = off", *before, f"EXPLAIN (COSTS OFF) {statement}"]
+    return "\n".join(map(str, answer(connection, explained)))
+
+
+def are_right(answers):
+    expected, forced, free = (rows[0][:2] if is_error(rows) else rows for rows in answers.values())
+    return expected == forced == free and (not is_error(expected) or expected[0][1] in ALLOWED)
+
+
 def try_tables(connection, seed, counts):
     """Makes one pair of tables, and runs queries on them. The failures are scripts for psql."""
     rng = random.Random(seed)
@@ -97,31 +122,19 @@ def try_tables(connection, seed, counts):
     queries = Queries(rng, values, t, u)
     for _ in range(QUERIES):
         settings, case = queries.settings(), queries.case()
-        before, statement, after = case.spelled(near)
-        run = [*before, statement, *([after] if after else [])]
-        plain_before, plain, _ = case.spelled(hamming)
-        lists = {
-            "expected": ["SET LOCAL pg_simhash.enable_scan = off", *plain_before, plain, *([after] if after else [])],
-            "forced": [*settings, "SET LOCAL enable_seqscan = off", *run],
-            "free": run,
-        }
-        answers = {name: answer(connection, statements) for name, statements in lists.items()}
+        ways = ways_of(settings, case)
+        answers = {way: answer(connection, statements) for way, statements in ways.items()}
+        plan = explain(connection, settings, case)
         counts["cases"] += 1
-        plan = ""
-        if not statement.startswith("FETCH"):
-            explained = [*settings, "SET LOCAL enable_seqscan = off", *before, f"EXPLAIN (COSTS OFF) {statement}"]
-            plan = "\n".join(map(str, answer(connection, explained)))
         counts["indexed"] += "(SimhashScan)" in plan
         counts["by bands"] += "Bands: " in plan
-        expected = answers["expected"]
-        counts["with rows"] += bool(expected)
-        counts["errors"] += is_error(expected)
-        compared = [rows[0][:2] if is_error(rows) else rows for rows in answers.values()]
-        if compared[0] == compared[1] == compared[2] and (not is_error(expected) or expected[0][1] in ALLOWED):
+        counts["with rows"] += bool(answers["expected"])
+        counts["errors"] += is_error(answers["expected"])
+        if are_right(answers):
             continue
         script = [f"-- seed {seed}\nBEGIN", *setup]
-        for name, statements in lists.items():
-            script += [f"-- {name}: {answers[name]}\nSAVEPOINT s", *statements, "ROLLBACK TO s"]
+        for way, statements in ways.items():
+            script += [f"-- {way}: {answers[way]}\nSAVEPOINT s", *statements, "ROLLBACK TO s"]
         yield ";\n".join([*script, "ROLLBACK;\n"]) + f"/* {plan} */\n"
     connection.execute("ROLLBACK")
 

@@ -18,6 +18,12 @@ SETTINGS = {
     "from_collapse_limit = 1": 5,
 }
 
+# How a statement runs: prepared, within an object, on a table with something more, or plainly.
+KINDS = (
+    *5 * ("prepared",), "cursor", "view", "function", *2 * ("row security",), "forced row security", "check",
+    "partial index", *6 * ("plain",),
+)
+
 
 @dataclass
 class Case:
@@ -397,10 +403,9 @@ class Queries:
 
     def case(self):
         before, after = [], None
-        # How it runs: 0 to 4 prepared, 5 to 7 within an object, 8 to 12 on a table with something more.
-        kind, way = self.rng.randrange(19), self.rng.randrange(9)
-        is_inside = 5 <= kind < 8
-        self.parameters = [] if kind < 5 else None
+        kind, way = self.rng.choice(KINDS), self.rng.randrange(9)
+        is_inside = kind in ("cursor", "view", "function")
+        self.parameters = [] if kind == "prepared" else None
         if way == 0 and not is_inside:
             statement, after = self.change()
         elif way in (1, 2) and not is_inside:
@@ -410,40 +415,48 @@ class Queries:
             statement = self.ordered()
         else:
             statement = self.select()
-        if self.parameters is not None:
-            types, values = (", ".join(parameter[n] for parameter in self.parameters) for n in (0, 1))
-            if types:
-                types, values = f"({types})", f"({values})"
-            mode = self.one_of("force_generic_plan", "force_generic_plan", "force_custom_plan")
-            before = [f"SET LOCAL plan_cache_mode = {mode}", f"PREPARE prepared {types} AS {statement}"]
-            statement, self.parameters = f"EXECUTE prepared {values}", None
+        if kind == "prepared":
+            before, statement = self.prepared(statement)
         counted = f"SELECT count(*) FROM ({statement}) AS all_rows"
         known = f"«fp¦{self.values.fingerprint()}¦{self.known_distance()}»"
-        if kind == 5:
-            before, statement = [f"DECLARE c SCROLL CURSOR FOR {statement}"], "FETCH ALL FROM c"
-        elif kind == 6:
-            before, statement = [f"CREATE VIEW last AS {counted}"], "SELECT * FROM last"
-        elif kind == 7:
-            body = self.one_of(
-                f"STABLE LANGUAGE sql AS $${counted}$$",
-                f"LANGUAGE plpgsql AS $$BEGIN RETURN QUERY {counted}; END$$",
-            )
-            before = [f"CREATE FUNCTION last() RETURNS SETOF bigint {body}"]
-            statement = "SELECT * FROM last()"
-        elif 8 <= kind < 11:
-            self.t_is_known = False
-            using, check = self.condition(Alias("t")), self.near(Alias("t"))
-            self.t_is_known = True
-            before += [
-                "ALTER TABLE t ENABLE ROW LEVEL SECURITY",
-                f"CREATE POLICY p ON t USING ({using}) WITH CHECK ({check} OR t.id > 0)",
-            ]
-            if kind == 10:
-                before += ["ALTER TABLE t FORCE ROW LEVEL SECURITY", "ALTER TABLE t OWNER TO queries_reader"]
-            before.append("SET LOCAL ROLE queries_reader")
-        elif kind == 11:
-            before += ["SET LOCAL constraint_exclusion = on", f"DELETE FROM t WHERE NOT {known}"]
-            before += [f"ALTER TABLE t ADD CHECK ({known})"]
-        elif kind == 12:
-            before += [f"CREATE INDEX ON t (tag) WHERE {known}"]
+        match kind:
+            case "cursor":
+                before, statement = [f"DECLARE c SCROLL CURSOR FOR {statement}"], "FETCH ALL FROM c"
+            case "view":
+                before, statement = [f"CREATE VIEW last AS {counted}"], "SELECT * FROM last"
+            case "function":
+                body = self.one_of(
+                    f"STABLE LANGUAGE sql AS $${counted}$$",
+                    f"LANGUAGE plpgsql AS $$BEGIN RETURN QUERY {counted}; END$$",
+                )
+                before, statement = [f"CREATE FUNCTION last() RETURNS SETOF bigint {body}"], "SELECT * FROM last()"
+            case "row security" | "forced row security":
+                before = self.row_security(is_forced=kind == "forced row security")
+            case "check":
+                before = ["SET LOCAL constraint_exclusion = on", f"DELETE FROM t WHERE NOT {known}",
+                          f"ALTER TABLE t ADD CHECK ({known})"]
+            case "partial index":
+                before = [f"CREATE INDEX ON t (tag) WHERE {known}"]
         return Case(before, statement, after)
+
+    def prepared(self, statement):
+        """The statements that prepare it, and the one that executes it."""
+        types, values = (", ".join(parameter[n] for parameter in self.parameters) for n in (0, 1))
+        if types:
+            types, values = f"({types})", f"({values})"
+        self.parameters = None
+        mode = self.one_of("force_generic_plan", "force_generic_plan", "force_custom_plan")
+        before = [f"SET LOCAL plan_cache_mode = {mode}", f"PREPARE prepared {types} AS {statement}"]
+        return before, f"EXECUTE prepared {values}"
+
+    def row_security(self, is_forced):
+        self.t_is_known = False
+        using, check = self.condition(Alias("t")), self.near(Alias("t"))
+        self.t_is_known = True
+        forced = "ALTER TABLE t FORCE ROW LEVEL SECURITY", "ALTER TABLE t OWNER TO queries_reader"
+        return [
+            "ALTER TABLE t ENABLE ROW LEVEL SECURITY",
+            f"CREATE POLICY p ON t USING ({using}) WITH CHECK ({check} OR t.id > 0)",
+            *(forced if is_forced else ()),
+            "SET LOCAL ROLE queries_reader",
+        ]
