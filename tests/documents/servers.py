@@ -24,25 +24,24 @@ PLACE = re.compile(r"-- on (?:the (\w+)|server (\w+)|(each) server)(, in the dat
 
 
 def places(first_line, addresses):
-    """The servers that a block runs on, and whether in the database postgres; an error if its first line does not say
-    it."""
+    """The servers that a block runs on, and whether in the database postgres, as its first line says."""
     found = PLACE.match(first_line)
     if not found:
         sys.exit(f"a block does not say where it runs: {first_line}")
-    first, server, each, outside = found.groups()
+    first, server, each, in_postgres = found.groups()
     names = list(addresses)
     if first and first != names[0]:
         sys.exit(f"the first server is {names[0]}: {first_line}")
-    return names[1:] if each else [first or server], bool(outside)
+    return names[1:] if each else [first or server], bool(in_postgres)
 
 
-def run(name, sql, addresses, outside):
+def run(name, sql, addresses, in_postgres):
     """What psql prints for the block on a server."""
     for server, (_, host, port) in addresses.items():
         sql = sql.replace(f"host '{server}.example.com'", f"host '{host}', port '{port}'")
         sql = sql.replace(f"'{server}.example.com', 5432", f"'{host}', {port}")
     user, host, port = addresses[name]
-    user, database = ("postgres", "postgres") if outside else (user, "app")
+    user, database = ("postgres", "postgres") if in_postgres else (user, "app")
     command = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", host, "-p", port, "-U", user, database]
     environment = os.environ | {"PGOPTIONS": "-c client_min_messages=warning -c statement_timeout=10min"}
     done = subprocess.run(command, input=sql, stdout=subprocess.PIPE, text=True, env=environment, check=False)
@@ -69,8 +68,8 @@ def main():
     for language, lines in blocks(text, section):
         if language == "sql":
             count += 1
-            names, outside = places(lines[0], addresses)
-            printed = {name: run(name, "\n".join(lines), addresses, outside) for name in names}
+            names, in_postgres = places(lines[0], addresses)
+            printed = {name: run(name, "\n".join(lines), addresses, in_postgres) for name in names}
             continue
         if language == "text":
             if not printed:

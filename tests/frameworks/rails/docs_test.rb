@@ -1,4 +1,4 @@
-# docs/frameworks/rails.md: its migration and model on the server of psql's environment. The first
+# docs/frameworks/rails.md: its migration and model, in a new database on the server of psql's environment. The first
 # argument is the directory of the page's code.
 require "active_record"
 require "json"
