@@ -140,8 +140,8 @@ class Server(unittest.TestCase):
     def test_near(self):
         query = "SELECT simhash_near(a, b, c::jsonb) FROM unnest(%s::text[], %s::text[], %s::text[]) AS u(a, b, c)"
         others = self.others()
-        limits = [{}, {"resemblance": 0.5, "bands": 30}, {"bands": 2}, {"resemblance": 0.7}]
-        criteria = [options | self.rng.choice(limits) for options in self.options]
+        beside_options = [{}, {"resemblance": 0.5, "bands": 30}, {"bands": 2}, {"resemblance": 0.7}]
+        criteria = [options | self.rng.choice(beside_options) for options in self.options]
         theirs = [near for (near,) in self.rows(query, self.texts, others, list(map(json.dumps, criteria)))]
         ours = [pg_simhash.near(*texts, **criterion) for *texts, criterion in zip(self.texts, others, criteria)]
         self.compare(ours, theirs)
@@ -170,16 +170,9 @@ class Server(unittest.TestCase):
 
     def test_wrong_options(self):
         unknown = "se\u00ebd" * 20
-        for name, value in [
-            *[("ngram", 17), ("ngram", 2.5), ("tokens", "Words"), ("weight", {"tf": None}), ("weights", {"a": 1.5})],
-            *[
-                ("weights", {"A": 1, "a": 1}),
-                ("weights", ["a" * 100]),
-                ("case_fold", "true"),
-                ("seed", -1),
-                (unknown, 1),
-            ],
-        ]:
+        wrong = {"ngram": [17, 2.5], "tokens": ["Words"], "weight": [{"tf": None}], "case_fold": ["true"], "seed": [-1]}
+        wrong |= {"weights": [{"a": 1.5}, {"A": 1, "a": 1}, ["a" * 100]], unknown: [1]}
+        for name, value in ((name, value) for name, values in wrong.items() for value in values):
             with self.subTest(name, value=value):
                 with self.assertRaises(psycopg.Error) as theirs:
                     self.rows("SELECT simhash('a', %s::jsonb)", json.dumps({name: value}))
