@@ -1,5 +1,7 @@
 """Draws figures over the number of rows."""
 
+from pathlib import Path
+
 import matplotlib
 
 matplotlib.use("svg")
@@ -39,7 +41,10 @@ def draw(lines, what, end, svg, scale="log"):
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(INK)
     axes.legend(labelcolor="linecolor", frameon=False, fontsize=FONT)
-    figure.savefig(svg, transparent=True, bbox_inches="tight", metadata={"Date": None})
+    without_metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    figure.savefig(svg, transparent=True, bbox_inches="tight", metadata=without_metadata)
+    # One line: nobody reads the coordinates.
+    Path(svg).write_text(" ".join(Path(svg).read_text().split()) + "\n")
     print(f"\nThe curve is drawn in {svg}")
 
 
