@@ -162,6 +162,11 @@ def normalised(text):
     return re.sub(r"\W+", " ", unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
+def shingles(text):
+    text = normalised(text)
+    return {text[start:start + SHINGLE] for start in range(len(text) - SHINGLE + 1)}
+
+
 def distinct(documents):
     seen = {}
     for name, text in documents.items():
@@ -181,27 +186,29 @@ def write(folder, name, documents):
     print(f"{name}: {len(documents)} documents", flush=True)
 
 
+def jaccard(a, b):
+    common = len(a & b)
+    return common / (len(a) + len(b) - common)
+
+
 def resembling(documents):
     """Every pair whose sets of shingles resemble each other.
 
     Sets that resemble each other share one of their rarest shingles (Chaudhuri, Ganti, Kaushik, ICDE 2006).
     """
-    shingles, numbers, frequency = {}, {}, []
+    shingles_of, numbers, frequency = {}, {}, []
     for name, text in documents.items():
-        text = normalised(text)
-        own = {text[start:start + SHINGLE] for start in range(len(text) - SHINGLE + 1)}
-        shingles[name] = own = {numbers.setdefault(shingle, len(numbers)) for shingle in own}
+        shingles_of[name] = own = {numbers.setdefault(shingle, len(numbers)) for shingle in shingles(text)}
         frequency += [0] * (len(numbers) - len(frequency))
         for shingle in own:
             frequency[shingle] += 1
     having = defaultdict(list)
-    for name, own in sorted(shingles.items(), key=lambda item: len(item[1])):
+    for name, own in sorted(shingles_of.items(), key=lambda item: len(item[1])):
         rarest = sorted(own, key=lambda shingle: (frequency[shingle], shingle))
         rarest = rarest[:len(own) - ceil(RESEMBLANCE * len(own)) + 1]
         for other in sorted({other for shingle in rarest for other in having[shingle]}):
-            if len(shingles[other]) >= RESEMBLANCE * len(own):
-                common = len(own & shingles[other])
-                resemblance = common / (len(own) + len(shingles[other]) - common)
+            if len(shingles_of[other]) >= RESEMBLANCE * len(own):
+                resemblance = jaccard(own, shingles_of[other])
                 if resemblance >= RESEMBLANCE:
                     yield other, name, resemblance
         for shingle in rarest:

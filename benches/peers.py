@@ -32,7 +32,7 @@ import pg_simhash
 import psycopg
 import rensa
 import xxhash
-from debian_sets import SHINGLE, normalised
+from debian_sets import jaccard, normalised, shingles
 from text_dedup import minhash as text_dedup
 from texts import Texts
 
@@ -76,13 +76,6 @@ def edit(text, other, rng):
     if rng.randrange(ONE_IN) == 0:
         text = rng.choice([text.upper(), text.lower(), text.title(), re.sub(r"[,;:'\"]", "", text)])
     return text
-
-
-def resemblance(a, b):
-    """The Jaccard resemblance of the sequences of 5 characters of the normal forms."""
-    a, b = ({text[start:start + SHINGLE] for start in range(len(text) - SHINGLE + 1)}
-            for text in (normalised(a), normalised(b)))
-    return len(a & b) / len(a | b)
 
 
 def in_sql(function, criterion, _texts):
@@ -130,12 +123,12 @@ def by_text_dedup(threshold, ngram, texts):
     return [number for number in range(len(texts)) if first.setdefault(find(number), number) != number], used
 
 
-LIMITS = {"": {}, ", .6": {"resemblance": 0.6}}
+CRITERIA = {"": {}, ", .6": {"resemblance": 0.6}}
 PEERS = {
-    **{f"pg_simhash, SQL, {name}{limit}": partial(in_sql, f"simhash_{name}", json.dumps(criterion))
-       for limit, criterion in LIMITS.items() for name in ("duplicate_of", "cluster")},
-    **{f"pg_simhash, Python, {name}{limit}": partial(in_python, name, criterion)
-       for limit, criterion in LIMITS.items() for name in ("duplicate_of", "text_clusters")},
+    **{f"pg_simhash, SQL, {name}{label}": partial(in_sql, f"simhash_{name}", json.dumps(criterion))
+       for label, criterion in CRITERIA.items() for name in ("duplicate_of", "cluster")},
+    **{f"pg_simhash, Python, {name}{label}": partial(in_python, name, criterion)
+       for label, criterion in CRITERIA.items() for name in ("duplicate_of", "text_clusters")},
     "rensa, .8": partial(by_rensa, 0.8, None),
     **{f"rensa, .{tenths}, 32 bands": partial(by_rensa, tenths / 10, 32) for tenths in (7, 6, 5)},
     **{f"datasketch, .{tenths}": partial(by_datasketch, tenths / 10) for tenths in (8, 7, 6, 5)},
@@ -154,19 +147,21 @@ def usage(process):
 
 
 def measure(peer, texts, results):
-    gone, wall = [], -time.perf_counter()
-    before = 0 if peer.func == in_sql else usage("self")[1]
+    wall, before = -time.perf_counter(), 0 if peer.func == in_sql else usage("self")[1]
     gone, (cpu, most) = peer(texts)
-    results.send((list(map(int, gone)), wall + time.perf_counter(), cpu, most - before))
+    results.send((set(map(int, gone)), wall + time.perf_counter(), cpu, most - before))
 
 
-def main():
-    logging.disable()  # text-dedup says much
-    count, files = int(sys.argv[1]), sys.argv[2:]
-    texts, sources = make(count, files)
-    edits = [number for number, source in enumerate(sources) if source is not None]
-    j = {edit: resemblance(texts[edit], texts[sources[edit]])
-         for edit in random.Random(7).sample(edits, min(SAMPLE, len(edits)))}
+def measure_in_process(peer, texts):
+    results, sender = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=measure, args=(peer, texts, sender))
+    process.start()
+    measured = results.recv()
+    process.join()
+    return measured
+
+
+def store(texts):
     datasets.Dataset.from_dict({"text": texts}).save_to_disk(FOLDER / "texts")
     with psycopg.connect(autocommit=True) as database:
         database.execute("DROP TABLE IF EXISTS texts")
@@ -175,17 +170,22 @@ def main():
             for row in enumerate(texts):
                 copy.write_row(row)
         database.execute("VACUUM ANALYZE texts")
+
+
+def main():
+    logging.disable()  # text-dedup says much
+    count, files = int(sys.argv[1]), sys.argv[2:]
+    texts, sources = make(count, files)
+    edits = [number for number, source in enumerate(sources) if source is not None]
+    j = {edit: jaccard(shingles(texts[edit]), shingles(texts[sources[edit]]))
+         for edit in random.Random(7).sample(edits, min(SAMPLE, len(edits)))}
+    store(texts)
     print(f"{count:,} texts of {sum(map(len, texts)) / count:,.0f} characters, {len(edits):,} edits\n")
     print(f"{'':40} {'s':>6} {'CPU, s':>6} {'texts/s':>8} {'MB':>6} {'gone':>8} precision recall   >= .8  >= .9")
     for name, peer in PEERS.items():
         if not re.search(os.environ.get("PEERS", ""), name):
             continue
-        results, sender = multiprocessing.Pipe(duplex=False)
-        process = multiprocessing.get_context("fork").Process(target=measure, args=(peer, texts, sender))
-        process.start()
-        gone, wall, cpu, memory = results.recv()
-        process.join()
-        gone = set(gone)
+        gone, wall, cpu, memory = measure_in_process(peer, texts)
         right = sum(edit in gone for edit in edits)
         by_j = [f"{numpy.mean([edit in gone for edit in j if j[edit] >= least]):.3f}" for least in (0.8, 0.9)]
         print(f"{name:40} {wall:6.1f} {cpu:6.1f} {count / wall:8,.0f} {memory / 1e6:6,.0f} {len(gone):8,}"

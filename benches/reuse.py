@@ -3,8 +3,8 @@
     python3 benches/reuse.py plagiarism-clough\\&stevenson.csv    (of github.com/clips/pattern, in test/corpora)
 
 Needs the package pg_simhash. Each line has an answer, its article and its kind: 0 without the article, 1 a heavy
-revision, 2 a light one, 3 a copy. The limit is the median of those that decide most answers of a random half rightly;
-it is tested on the other half.
+revision, 2 a light one, 3 a copy. The least coverage of an answer with the article is the median of those that decide
+most answers of a random half rightly; it is tested on the other half.
 """
 
 import csv
@@ -17,14 +17,14 @@ from pg_simhash import coverage
 
 KINDS = "without the article", "heavy revision", "light revision", "copy"
 HALVES = 1000
-LIMITS = [limit / 100 for limit in range(101)]
+SHARES = [share / 100 for share in range(101)]
 
 
 def main():
     with Path(sys.argv[1]).open(encoding="utf-8-sig", newline="") as file:
         answers = [(coverage(article, answer), int(kind)) for answer, article, kind in csv.reader(file)]
     report_kinds(answers)
-    report_limit(answers)
+    report_least(answers)
 
 
 def report_kinds(answers):
@@ -34,26 +34,26 @@ def report_kinds(answers):
               f"median {median(shares):.2f}")
 
 
-def report_limit(answers):
+def report_least(answers):
     rng = random.Random(66)
-    limits, right_shares = zip(*(test_of_half(rng, answers) for _ in range(HALVES)))
+    found, right_shares = zip(*(test_of_half(rng, answers) for _ in range(HALVES)))
     right_shares = sorted(right_shares)
-    print(f"limit of a half: median {median(limits):.2f}; the other half is decided rightly in "
+    print(f"least of a half: median {median(found):.2f}; the other half is decided rightly in "
           f"{sum(right_shares) / HALVES:.3f}, in one of twenty halves in {right_shares[HALVES // 20]:.3f} or less")
 
 
 def test_of_half(rng, answers):
-    """The limit of a half of the answers, and the share of the others that it decides rightly."""
+    """The least coverage by a half of the answers, and the share of the others that it decides rightly."""
     rng.shuffle(answers)
     half, others = answers[: len(answers) // 2], answers[len(answers) // 2 :]
-    decisions = {limit: right_decisions(half, limit) for limit in LIMITS}
-    limit = median(limit for limit in LIMITS if decisions[limit] == max(decisions.values()))
-    return limit, right_decisions(others, limit) / len(others)
+    decisions = {share: right_decisions(half, share) for share in SHARES}
+    least = median(share for share in SHARES if decisions[share] == max(decisions.values()))
+    return least, right_decisions(others, least) / len(others)
 
 
-def right_decisions(answers, limit):
+def right_decisions(answers, least):
     """How many answers are decided rightly."""
-    return sum((share >= limit) == (kind > 0) for share, kind in answers)
+    return sum((share >= least) == (kind > 0) for share, kind in answers)
 
 
 main()

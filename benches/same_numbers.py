@@ -26,32 +26,32 @@ def main():
         with gzip.open(path, "rt") as lines:
             texts = {text["id"]: text["text"] for text in map(json.loads, lines)}
         pairs = near(texts)
-        other = {pair for pair in pairs if pg_simhash.resemblance(*map(texts.get, pair), same=["numbers"]) == 0}
-        print(f"\n{path.name}: {len(texts)} documents, {len(pairs)} near pairs, of {len(other)} the numbers differ")
+        differing = {pair for pair in pairs if pg_simhash.resemblance(*map(texts.get, pair), same=["numbers"]) == 0}
+        print(f"\n{path.name}: {len(texts)} documents, {len(pairs)} near pairs, of {len(differing)} the numbers differ")
         true_pairs = path.with_name(path.name.replace(".jsonl", ".pairs.tsv"))
         if true_pairs.exists():
-            report_precision(true_pairs, pairs, other)
-        show_samples(texts, sorted(other), count)
+            report_precision(true_pairs, pairs, differing)
+        show_samples(texts, sorted(differing), count)
 
 
-def report_precision(true_pairs, pairs, other):
+def report_precision(true_pairs, pairs, differing):
     with gzip.open(true_pairs, "rt") as lines:
-        js = {tuple(sorted((a, b))): float(j) for a, b, j in (line.split("\t") for line in lines)}
-    for name, kept in ("any numbers", pairs), ("the same numbers", pairs - other):
-        true = sum(js.get(pair, 0) >= 0.8 for pair in kept)
-        recalled = [pair in kept for pair, j in js.items() if j >= 0.9]
+        j_of = {tuple(sorted((a, b))): float(j) for a, b, j in (line.split("\t") for line in lines)}
+    for name, kept in ("any numbers", pairs), ("the same numbers", pairs - differing):
+        true = sum(j_of.get(pair, 0) >= 0.8 for pair in kept)
+        recalled = [pair in kept for pair, j in j_of.items() if j >= 0.9]
         print(f"{name:<18}{len(kept):>6} pairs, precision {true / max(len(kept), 1):.3f}, recall "
               f"{sum(recalled) / len(recalled):.3f} of {len(recalled)}")
 
 
-def show_samples(texts, other, count):
+def show_samples(texts, differing, count):
     """Prints pairs of different texts, and pairs of editions."""
     seen = set()
-    for a, b in random.Random(65).sample(other, len(other)):
+    for a, b in random.Random(65).sample(differing, len(differing)):
         if not {a, b} & seen and len(seen) < 2 * count:
             seen |= {a, b}
             show(len(seen) // 2, a, b, texts)
-    editions = [(a, b) for a, b in other if "/" in a and a.rpartition("/")[2] == b.rpartition("/")[2]]
+    editions = [(a, b) for a, b in differing if "/" in a and a.rpartition("/")[2] == b.rpartition("/")[2]]
     random.Random(65).shuffle(editions)
     print(f"of two editions: {len(editions)}")
     for number, (a, b) in enumerate(editions[:count], 1):

@@ -45,21 +45,20 @@ class Measured:
 
 
 def main():
-    runs, rows, file = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    runs, rows, fingerprints = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     buffers, work_mem = value("SHOW shared_buffers"), value("SHOW work_mem")
     print(
         f"PostgreSQL: shared_buffers {buffers}, work_mem {work_mem}, no JIT, no parallel workers; pgbench -M prepared,"
         f" one client, on the server's CPU; medians of {runs} runs. Generic plans. Covering indexes."
     )
-    results = {
-        distribution: measure_distribution(distribution, runs, rows, file) for distribution in ("uniform", "text")
-    }
+    results = {distribution: measure_distribution(distribution, runs, rows, fingerprints)
+               for distribution in ("uniform", "text")}
     inserts.report(runs, rows)
     judge(results, rows)
 
 
-def measure_distribution(distribution, runs, rows, file):
-    sizes = tables.prepare(distribution, (rows // 10, rows), file)
+def measure_distribution(distribution, runs, rows, fingerprints):
+    sizes = tables.prepare(distribution, (rows // 10, rows), fingerprints)
     for table, size in sizes.items():
         tables.copies(table, size)
         exact.store_truth(table)

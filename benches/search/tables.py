@@ -28,18 +28,18 @@ def finish(table):
     warm(table, f"{table}_pkey")
 
 
-def prepare(distribution, sizes, file):
+def prepare(distribution, sizes, fingerprints):
     """Makes the tables of these numbers of rows, and what is searched for in them, unless they are there. Returns the
     number of rows by the table's name, ascending.
 
-    `file` has the fingerprints of texts: a thousand more than the largest table.
+    `fingerprints` is a file with the fingerprints of texts: a thousand more than the largest table.
     """
     others = f"others_{distribution}"
     whole = f"{distribution}_{max(sizes)}"
     if not is_there(others):
         psql(f"CREATE UNLOGGED TABLE {others} (id bigint, simhash bigint)")
         if distribution == "text":
-            psql(f"\\copy {others} FROM PROGRAM 'tail -n {QUERIES} \"{file}\"'")
+            psql(f"\\copy {others} FROM PROGRAM 'tail -n {QUERIES} \"{fingerprints}\"'")
         else:
             psql(f"INSERT INTO {others} SELECT i, hashint8extended(i, 1) FROM generate_series(1, {QUERIES}) AS i")
     for rows in sorted(sizes, reverse=True):
@@ -50,7 +50,7 @@ def prepare(distribution, sizes, file):
         if table != whole:
             psql(f"INSERT INTO {table} (id, simhash) SELECT id, simhash FROM {whole} WHERE id <= {rows}")
         elif distribution == "text":
-            psql(f"\\copy {table} (id, simhash) FROM PROGRAM 'head -n {rows} \"{file}\"'")
+            psql(f"\\copy {table} (id, simhash) FROM PROGRAM 'head -n {rows} \"{fingerprints}\"'")
         else:
             fill_uniform(table, rows)
         finish(table)

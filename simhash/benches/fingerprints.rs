@@ -3,7 +3,7 @@
 //! `cargo bench -p simhash --bench fingerprints -- COUNT FILE.jsonl ...` prints COUNT lines with a number, from 1, and
 //! a fingerprint, as `COPY` reads them. Every fingerprint is that of a whole text, made like this:
 //!
-//! - three in four texts are two to eight passages of up to 500 bytes, of whole lines, from random documents of one
+//! - three in four texts are two to eight excerpts of up to 500 bytes, of whole lines, from random documents of one
 //!   FILE; a FILE is chosen in proportion to its size. Such texts share the vocabulary and the boilerplate of their
 //!   kind, which is what makes real fingerprints uneven;
 //! - one in four texts revises another of these texts: up to one in fifty of its words is replaced by a word from
@@ -22,8 +22,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 mod documents;
 
-const PASSAGES: std::ops::RangeInclusive<u64> = 2..=8;
-const PASSAGE: usize = 500;
+const EXCERPTS: std::ops::RangeInclusive<u64> = 2..=8;
+const EXCERPT_LENGTH: usize = 500;
 const REVISED: u64 = 4;
 /// A revision replaces each word with a chance of at most one in this number.
 const WORDS: u64 = 50;
@@ -59,7 +59,7 @@ fn print(library: &Library, count: u64) -> io::Result<()> {
     out.flush()
 }
 
-/// The documents that passages come from.
+/// The documents that excerpts come from.
 struct Library {
     /// The documents of each file, with the number of bytes in this and all earlier files.
     shelves: Vec<(u64, Vec<String>)>,
@@ -93,8 +93,8 @@ impl Library {
 
     fn compose(&self, dice: &mut Random) -> String {
         let shelf = self.shelf(dice);
-        let passages = PASSAGES.start() + dice.below(PASSAGES.end() - PASSAGES.start() + 1);
-        (0..passages).map(|_| passage(shelf, dice)).collect()
+        let count = EXCERPTS.start() + dice.below(EXCERPTS.end() - EXCERPTS.start() + 1);
+        (0..count).map(|_| excerpt(shelf, dice)).collect()
     }
 
     fn revise(&self, text: &str, dice: &mut Random) -> String {
@@ -102,7 +102,7 @@ impl Library {
         let mut revised = String::with_capacity(text.len());
         for word in text.split_inclusive(char::is_whitespace) {
             if dice.below(1_000_000) < per_million {
-                let elsewhere = passage(self.shelf(dice), dice);
+                let elsewhere = excerpt(self.shelf(dice), dice);
                 revised.push_str(elsewhere.split_whitespace().next().unwrap_or_default());
                 revised.push(' ');
             } else {
@@ -120,10 +120,10 @@ impl Library {
 }
 
 /// Whole lines of one document, from a random offset on.
-fn passage<'a>(shelf: &'a [String], dice: &mut Random) -> &'a str {
+fn excerpt<'a>(shelf: &'a [String], dice: &mut Random) -> &'a str {
     let text = dice.one_of(shelf);
     let offset = text.floor_char_boundary(dice.below(text.len() as u64) as usize);
     let start = text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
-    let fitting = &text[start..text.floor_char_boundary(start + PASSAGE)];
+    let fitting = &text[start..text.floor_char_boundary(start + EXCERPT_LENGTH)];
     fitting.rfind('\n').map_or(fitting, |newline| &fitting[..=newline])
 }
