@@ -101,33 +101,39 @@ class Client:
         """The rows; None if there is an error. An error that may not be is a Failure."""
         self.last.append(statement)
         worked = self.processor_time()
-        try:
-            rows = self.execute(statement)
-            code = "00000"
-        except psycopg.Error as error:
-            rows, code = None, error.sqlstate
-            if self.connection.closed or code is None:
-                raise Failure(f"the connection is lost: {error}") from error
-            if code not in ERRORS:
-                where = f" {error.diag.message_detail or ''} {error.diag.context or ''}"
-                raise Failure(f"{code}: {error.diag.message_primary}{where}") from error
-        except UnicodeDecodeError as error:
-            raise Failure(f"the server sent what is no UTF-8: {error}") from error
-        self.codes[code] += 1
-        functions = set(CALLED.findall(statement))
-        self.called.update(functions)
-        if rows is not None:
-            self.succeeded.update(functions)
-        with ended.get_lock():
-            ended.value += 1
+        rows, code = self.attempt(statement)
+        self.count(statement, rows is not None, code)
         worked = self.processor_time() - worked
         if worked > self.timeout + MOST_BEYOND_LIMIT:
             raise Failure(f"took {worked:.1f} s of processor time, with a time limit of {self.timeout} s")
-        for warning in self.warnings:
-            if warning[0] not in WARNINGS and not OWN_WARNING.match(warning[1]):
-                raise Failure(f"warning {warning[0]}: {warning[1]}")
+        for code, message in self.warnings:
+            if code not in WARNINGS and not OWN_WARNING.match(message):
+                raise Failure(f"warning {code}: {message}")
         self.warnings.clear()
         return rows
+
+    def attempt(self, statement):
+        """The rows, or None; and the SQLSTATE."""
+        try:
+            return self.execute(statement), "00000"
+        except psycopg.Error as error:
+            if self.connection.closed or error.sqlstate is None:
+                raise Failure(f"the connection is lost: {error}") from error
+            if error.sqlstate not in ERRORS:
+                where = f" {error.diag.message_detail or ''} {error.diag.context or ''}"
+                raise Failure(f"{error.sqlstate}: {error.diag.message_primary}{where}") from error
+            return None, error.sqlstate
+        except UnicodeDecodeError as error:
+            raise Failure(f"the server sent what is no UTF-8: {error}") from error
+
+    def count(self, statement, has_succeeded, code):
+        self.codes[code] += 1
+        functions = set(CALLED.findall(statement))
+        self.called.update(functions)
+        if has_succeeded:
+            self.succeeded.update(functions)
+        with ended.get_lock():
+            ended.value += 1
 
     def processor_time(self):
         """Of the backend, in seconds."""

@@ -41,31 +41,20 @@ def main():
 
 def soak(options):
     os.environ["PGOPTIONS"] = LIMIT
-    action, seed = options.action, options.seed
-    texts = pool.texts(seed)
-    fingerprints, bands = table.create(action, options.source, texts, options.partitions, options.tenants)
+    texts = pool.texts(options.seed)
+    fingerprints, bands = table.create(options.action, options.source, texts, options.partitions, options.tenants)
     by_text = options.source == "body"
     nearness = pool.Nearness(texts, fingerprints, bands if by_text else (), options.tenants)
     if options.unguarded:
         table.unguard()
-    print(
-        f"{action} by {options.source}: {options.partitions or 'no'} partitions, {options.tenants} tenants,"
-        f" {options.clients} clients, {options.transactions} transactions, seed {seed}, {len(texts)} texts,"
-        f" {nearness.share():.1f} of which are near one of them, {nearness.refuted} pairs only share a band;"
-        f" {table.durability()}",
-        flush=True,
-    )
+    describe(options, texts, nearness)
     if by_text and not nearness.refuted:
         raise NotReached("no pair of texts shares a band and is not near")
-    searches = Searches(texts, fingerprints, options.tenants, seed)
+    searches = Searches(texts, fingerprints, options.tenants, options.seed)
     journals = write(options, texts, searches)
     print(f"  {searches.done} searches, which found {searches.found} rows")
-    rows = table.rows()
-    failures = [
-        *searches.failures,
-        *check.prove(journals, rows, texts, fingerprints, nearness.near),
-        *table.damage(),
-    ]
+    proof = check.prove(journals, table.rows(), texts, fingerprints, nearness.near)
+    failures = [*searches.failures, *proof, *table.damage()]
     if options.unguarded:
         others = [failure for failure in failures if " are near: " not in failure]
         if len(others) == len(failures):
@@ -79,6 +68,16 @@ def soak(options):
         raise NotReached(f"no search has found a row {searches.hung}")
     if not options.unguarded and not any(journal.refusals for journal in journals):
         raise NotReached("nothing was refused")
+
+
+def describe(options, texts, nearness):
+    print(
+        f"{options.action} by {options.source}: {options.partitions or 'no'} partitions, {options.tenants} tenants,"
+        f" {options.clients} clients, {options.transactions} transactions, seed {options.seed}, {len(texts)} texts,"
+        f" {nearness.share():.1f} of which are near one of them, {nearness.refuted} pairs only share a band;"
+        f" {table.durability()}",
+        flush=True,
+    )
 
 
 def write(options, texts, searches):

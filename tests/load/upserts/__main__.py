@@ -32,6 +32,24 @@ def edit(session, upserts, failures):
         failures.append(error)
 
 
+def edit_in_sessions(connection, action, sessions, upserts):
+    connection.execute("CREATE TABLE docs (id integer PRIMARY KEY, body text, edits integer DEFAULT 1)")
+    connection.execute("SELECT simhash_index('docs', 'body'), simhash_guard('docs', %s)", [action])
+    failures = []
+    threads = [threading.Thread(target=edit, args=(session, upserts, failures)) for session in range(sessions)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        sys.exit(f"FAILED: {action}: {len(failures)} sessions ended by an error, the first by: {failures[0]}")
+    edits = connection.execute("SELECT edits FROM docs").fetchone()[0]
+    if edits != sessions * upserts:
+        sys.exit(f"FAILED: {action}: {edits} edits of {sessions * upserts}")
+    print(f"{action}: {edits} edits of one row by {sessions} sessions")
+    connection.execute("DROP TABLE docs")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--sessions", type=int, default=24)
@@ -40,25 +58,7 @@ def main():
     database.create("upserts")
     with psycopg.connect(autocommit=True) as connection:
         for action in "reject", "skip":
-            connection.execute("CREATE TABLE docs (id integer PRIMARY KEY, body text, edits integer DEFAULT 1)")
-            connection.execute("SELECT simhash_index('docs', 'body'), simhash_guard('docs', %s)", [action])
-            failures = []
-            sessions = [
-                threading.Thread(target=edit, args=(session, arguments.upserts, failures))
-                for session in range(arguments.sessions)
-            ]
-            for session in sessions:
-                session.start()
-            for session in sessions:
-                session.join()
-            if failures:
-                sys.exit(f"FAILED: {action}: {len(failures)} sessions ended by an error, the first by: {failures[0]}")
-            edits = connection.execute("SELECT edits FROM docs").fetchone()[0]
-            expected = arguments.sessions * arguments.upserts
-            if edits != expected:
-                sys.exit(f"FAILED: {action}: {edits} edits of {expected}")
-            print(f"{action}: {edits} edits of one row by {arguments.sessions} sessions")
-            connection.execute("DROP TABLE docs")
+            edit_in_sessions(connection, action, arguments.sessions, arguments.upserts)
     database.drop("upserts")
 
 
