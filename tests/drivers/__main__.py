@@ -20,18 +20,23 @@ NEAR = " ".join([*WORDS[:-1], "another"])
 OTHER = " ".join(reversed([word * 2 for word in WORDS]))
 
 
-class Copy(unittest.TestCase):
+class Connected(unittest.TestCase):
     def setUp(self):
         self.connection = psycopg.connect(autocommit=True)
         self.addCleanup(self.connection.close)
         self.execute("SET client_min_messages = warning")
         self.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
-        self.execute("DROP TABLE IF EXISTS copied")
-        self.execute("CREATE TABLE copied (id bigint PRIMARY KEY, body text)")
-        self.execute("SELECT simhash_index('copied', 'body')")
 
     def execute(self, statement, *parameters):
         return self.connection.execute(statement, parameters)
+
+
+class Copy(Connected):
+    def setUp(self):
+        super().setUp()
+        self.execute("DROP TABLE IF EXISTS copied")
+        self.execute("CREATE TABLE copied (id bigint PRIMARY KEY, body text)")
+        self.execute("SELECT simhash_index('copied', 'body')")
 
     def ids(self):
         return [id for (id,) in self.execute("SELECT id FROM copied ORDER BY id")]
@@ -79,21 +84,17 @@ class Copy(unittest.TestCase):
         self.assertEqual(self.ids(), [2, 3])
 
 
-class Interrupted(unittest.TestCase):
+class Interrupted(Connected):
     """Index builds that are interrupted while they wait for a transaction, each time they are tried again."""
 
     def setUp(self):
-        self.connection = psycopg.connect(autocommit=True)
-        self.addCleanup(self.connection.close)
-        self.connection.execute("SET client_min_messages = warning")
-        self.connection.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
-        self.connection.execute("DROP TABLE IF EXISTS interrupted")
-        self.connection.execute("CREATE TABLE interrupted (id integer, body text)")
-        self.connection.execute("INSERT INTO interrupted SELECT n, 'a text ' || n FROM generate_series(1, 100) AS n")
+        super().setUp()
+        self.execute("DROP TABLE IF EXISTS interrupted")
+        self.execute("CREATE TABLE interrupted (id integer, body text)")
+        self.execute("INSERT INTO interrupted SELECT n, 'a text ' || n FROM generate_series(1, 100) AS n")
 
     def commands(self):
-        listed = self.connection.execute("SELECT simhash_index_commands('interrupted', 'body')")
-        return [command for (command,) in listed]
+        return [command for (command,) in self.execute("SELECT simhash_index_commands('interrupted', 'body')")]
 
     def interrupt(self, command):
         with psycopg.connect() as holder, psycopg.connect(autocommit=True) as builder:
@@ -105,11 +106,11 @@ class Interrupted(unittest.TestCase):
 
     def cancel_waiting(self, pid):
         """Cancels what this backend runs as soon as it waits for another session."""
-        waiting = "SELECT pg_cancel_backend(%(pid)s) WHERE pg_blocking_pids(%(pid)s) <> '{}'"
-        until(lambda: self.connection.execute(waiting, {"pid": pid}).fetchone(), "a wait for another session")
+        waiting = "SELECT pg_cancel_backend(%s) WHERE pg_blocking_pids(%s) <> '{}'"
+        until(lambda: self.execute(waiting, pid, pid).fetchone(), "a wait for another session")
 
     def indexes(self):
-        return self.connection.execute(
+        return self.execute(
             "SELECT count(*), bool_and(indisvalid) FROM pg_index WHERE indrelid = 'interrupted'::regclass"
         ).fetchone()
 
@@ -119,10 +120,10 @@ class Interrupted(unittest.TestCase):
                 if command.startswith("CREATE"):
                     self.interrupt(command)
                 else:
-                    self.connection.execute(command)
+                    self.execute(command)
             self.assertEqual(self.indexes(), (6, False))
         for command in self.commands():
-            self.connection.execute(command)
+            self.execute(command)
         self.assertEqual(self.indexes(), (6, True))
         self.assertEqual(self.commands(), [])
 

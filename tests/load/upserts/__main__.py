@@ -9,7 +9,7 @@ deadlock, or if an edit is lost.
 
 import argparse
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 
@@ -23,24 +23,21 @@ ON CONFLICT (id) DO UPDATE SET body = excluded.body, edits = docs.edits + 1
 """
 
 
-def edit(session, upserts, failures):
+def edit(session, upserts):
+    """Returns the error that ends the session; None if there is none."""
     try:
         with psycopg.connect(autocommit=True, options=LIMIT) as connection:
             for upsert in range(upserts):
                 connection.execute(UPSERT, [session * upserts + upsert])
     except psycopg.Error as error:
-        failures.append(error)
+        return error
 
 
 def edit_in_sessions(connection, action, sessions, upserts):
     connection.execute("CREATE TABLE docs (id integer PRIMARY KEY, body text, edits integer DEFAULT 1)")
     connection.execute("SELECT simhash_index('docs', 'body'), simhash_guard('docs', %s)", [action])
-    failures = []
-    threads = [threading.Thread(target=edit, args=(session, upserts, failures)) for session in range(sessions)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(sessions) as threads:
+        failures = [error for error in threads.map(edit, range(sessions), [upserts] * sessions) if error]
     if failures:
         sys.exit(f"FAILED: {action}: {len(failures)} sessions ended by an error, the first by: {failures[0]}")
     edits = connection.execute("SELECT edits FROM docs").fetchone()[0]
