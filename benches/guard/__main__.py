@@ -106,12 +106,17 @@ class Table:
                         max_parallel_maintenance_workers="2")
         stored = value("SELECT sum(pg_relation_size(indexrelid)) FROM pg_index"
                        " WHERE indrelid = 'docs'::regclass AND NOT indisprimary")
-        wanted = 2 * runs * sum(CLIENTS) * self.transactions + SEARCHES
+        psql("VACUUM ANALYZE docs")
+        self.draw_fresh(2 * runs * sum(CLIENTS) * self.transactions + SEARCHES)
+        average = value("SELECT round(avg(octet_length(body))) FROM fresh")
+        print(f"\n{rows:,} rows; texts of {average} bytes on average; six indexes built in {built:.1f} s,"
+              f" {float(stored) / rows:.0f} bytes a row")
+
+    def draw_fresh(self, wanted):
+        """Stores texts that are near no row, and not near each other: such texts would be skipped."""
         psql("DROP TABLE IF EXISTS drawn, fresh", "CREATE UNLOGGED TABLE drawn (n integer, body text)")
         copy_in("drawn", ((n, self.texts.draw()) for n in range(round(1.3 * wanted))))
-        # Those that are near a row, or each other, would be skipped.
-        psql("VACUUM ANALYZE docs",
-             "DELETE FROM drawn WHERE EXISTS (SELECT FROM docs WHERE simhash_near(docs.body, drawn.body))",
+        psql("DELETE FROM drawn WHERE EXISTS (SELECT FROM docs WHERE simhash_near(docs.body, drawn.body))",
              "CREATE UNLOGGED TABLE fresh AS SELECT row_number() OVER ()::integer - 1 AS n, body FROM"
              " (SELECT n, body, simhash_cluster(n, body) OVER (ORDER BY n) AS cluster FROM drawn) AS found"
              " WHERE cluster = n",
@@ -119,9 +124,6 @@ class Table:
         if int(value("SELECT count(*) FROM fresh")) < wanted:
             raise RuntimeError("too many of the texts are near-duplicates")
         self.next = SEARCHES
-        average = value("SELECT round(avg(octet_length(body))) FROM fresh")
-        print(f"\n{rows:,} rows; texts of {average} bytes on average; six indexes built in {built:.1f} s,"
-              f" {float(stored) / rows:.0f} bytes a row")
 
     def search(self, runs):
         """The entries of a search, on average of texts that are not inserted; the time of a search for a copy."""
