@@ -60,20 +60,20 @@ NAMED = {
 OF_A_GROUP = {"jsonb": "'{\"ngram\": 2}'::jsonb"}
 
 ROWS = 1000
+NEW_TABLE = (
+    "DROP TABLE IF EXISTS leaks.changed ;;"
+    " CREATE TABLE leaks.changed AS SELECT n AS id, 'text ' || n AS body FROM generate_series(1, 10) AS n"
+)
 # What is not called by a row of a query: statements of one round, and one round for how many calls.
 ROUNDS = {
     # A dropped column uses up an attribute number for ever.
     "attach": (
         400,
-        "DROP TABLE IF EXISTS leaks.changed ;;"
-        " CREATE TABLE leaks.changed AS SELECT n AS id, 'text ' || n AS body FROM generate_series(1, 10) AS n ;;"
-        " SELECT simhash_attach('leaks.changed', 'body') ;; SELECT simhash_detach('leaks.changed')",
+        f"{NEW_TABLE} ;; SELECT simhash_attach('leaks.changed', 'body') ;; SELECT simhash_detach('leaks.changed')",
     ),
     "index": (
         400,
-        "DROP TABLE IF EXISTS leaks.changed ;;"
-        " CREATE TABLE leaks.changed AS SELECT n AS id, 'text ' || n AS body FROM generate_series(1, 10) AS n ;;"
-        " SELECT simhash_index('leaks.changed', 'lower(body)', scope => ARRAY['id'])",
+        f"{NEW_TABLE} ;; SELECT simhash_index('leaks.changed', 'lower(body)', scope => ARRAY['id'])",
     ),
     "index commands": (50, "SELECT count(*) FROM simhash_index_commands('leaks.online', 'body')"),
     "guard": (
