@@ -88,7 +88,7 @@ impl<T: Clone> DocumentCache<T> {
         if bytes.len() > MAX_DOCUMENT_BYTES {
             let message = format!("the JSON document is {} bytes long", bytes.len());
             return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
-                .with_detail(format!("At most {MAX_DOCUMENT_BYTES} are read.")));
+                .with_detail(format!("At most {MAX_DOCUMENT_BYTES} are read; of a jsonb, in its binary form.")));
         }
         let mut last = self.0.borrow_mut();
         let same = |cached: &CachedDocument<T>| cached.is_jsonb == is_jsonb && *cached.document == *bytes;

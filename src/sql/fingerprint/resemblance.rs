@@ -21,8 +21,9 @@ use simhash::fingerprint::{Fingerprinter, Summary};
 use super::fingerprint_cache::{self, with_fingerprinter};
 use super::options::{JsonDocument, read_options};
 
-/// The most bytes of the features that are cached, and of each of the two texts, as they are passed.
-const MAX_CACHED_FEATURE_BYTES: usize = 1 << 20;
+/// The most bytes of the features that are cached, and of each of the two texts, as they are passed: half a million
+/// features have 8 MB.
+const MAX_CACHED_FEATURE_BYTES: usize = 8 << 20;
 
 #[derive(Default)]
 struct LastTexts {

@@ -10,14 +10,13 @@ use postgres::catalog::relation::ACCESS_SHARE;
 use postgres::catalog::target::Target;
 use postgres::error::{Result, algorithm_error};
 use postgres::interrupts::tick;
-use postgres::text::from_bytes;
 use simhash::search::blocks::BLOCK_COUNTS;
 use simhash::search::layout_costs::layout_costs;
 
 use super::fingerprint_sample::SampledTable;
 use super::layouts::serve;
 use super::scope::Scope;
-use crate::sql::arguments::check_distance;
+use crate::sql::arguments::{check_distance, name, required};
 
 #[pg_extern(sql = false)]
 fn simhash_layouts(
@@ -40,14 +39,10 @@ fn simhash_layouts(
         ),
     >,
 > {
-    let (Some(target), Some(fingerprint), Some(max_distance), true) =
-        (target, fingerprint, max_distance, scope.is_some())
-    else {
-        return Ok(TableIterator::empty());
-    };
-    let max_distance = check_distance(max_distance)?;
+    let (target, fingerprint) = (required(target, "target")?, name(fingerprint, "fingerprint")?);
+    let max_distance = check_distance(required(max_distance, "max_distance")?)?;
     let searches = BLOCK_COUNTS.map(|blocks| (blocks, max_distance));
-    let (fingerprint, scope) = (from_bytes(fingerprint.to_bytes())?, Scope::read(scope)?);
+    let scope = Scope::read(scope)?;
     let ((sample, rows), indexed) = Target::lock_indexable(target, ACCESS_SHARE, |table| {
         let table = SampledTable::new(table, &fingerprint, &scope)?;
         Ok((table.sample()?, table.indexed))

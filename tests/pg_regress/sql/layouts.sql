@@ -9,8 +9,8 @@ SELECT n, CASE WHEN n % 40 < 10 THEN random_fingerprint(n) & ~(x'ffff'::bigint <
                WHEN n % 40 < 38 THEN random_fingerprint(n) END
 FROM generate_series(1, 400) n;
 SELECT * FROM simhash_layouts('skewed');
--- Without a distance there is no result.
-SELECT * FROM simhash_layouts('skewed', max_distance => NULL);
+-- No argument is NULL.
+SELECT errors($$SELECT simhash_layouts('skewed', max_distance => NULL)$$, $$SELECT simhash_layouts(NULL)$$);
 
 -- A larger table is sampled: close to the truth, which is 1/16 of the rows for four blocks and a quarter at worst.
 CREATE TABLE templates AS
