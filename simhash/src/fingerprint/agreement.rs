@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::numbers::{APART, NumberList, each_number};
+use super::numbers::{NumberList, list_numbers};
 use crate::check::{Check, same};
 use crate::error::Result;
 use crate::memory::push;
@@ -19,6 +19,7 @@ pub const MAX_SAME_WORDS: usize = 64;
 /// Most bytes of one of these words.
 pub const MAX_SAME_WORD_BYTES: usize = 256;
 
+/// The option `same`: what two texts must have in common, or else they do not resemble each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Same {
     /// Both texts have the same numbers in the same order. A number is a token with a digit, or several with points,
@@ -45,33 +46,17 @@ impl Same {
         Ok(Agreement { numbers, occurring_words: self.words.occurring(normal, tick)? })
     }
 
-    /// What must be the same, and all numbers of the text, each in a line. Groups of three digits are shown as one
-    /// number, whatever separates them.
+    /// What must be the same, and the list of the text's numbers if these must be.
     pub(super) fn agreement_and_numbers(&self, normal: &str, tick: &dyn Fn()) -> Result<(Agreement, String)> {
-        let (mut numbers, mut may_go_on) = (String::new(), false);
-        let list = |number: &str| {
-            numbers.try_reserve(number.len() + 2)?;
-            for group in number.split(' ') {
-                let digits = group.trim_start_matches(|c: char| !c.is_ascii_digit());
-                let is_digits = digits.len() <= 3 && digits.bytes().all(|byte| byte.is_ascii_digit());
-                let goes_on = may_go_on && is_digits && group.len() == 3 && digits.len() == 3;
-                numbers.extend((!goes_on).then_some('\n'));
-                numbers.push_str(group.trim_start_matches(APART));
-                may_go_on = is_digits;
-            }
-            Ok(())
-        };
-        if self.numbers {
-            each_number(normal, tick, list)?;
-        }
-        numbers.push('\n');
+        let numbers = if self.numbers { list_numbers(normal, tick)? } else { String::new() };
         Ok((self.agreement_of(normal, tick)?, numbers))
     }
 
     /// What must be the same in two texts, from what [`Self::agreement_and_numbers`] has found in each.
     pub(super) fn agreement_checks(&self, [(a, numbers_a), (b, numbers_b)]: [(Agreement, String); 2]) -> Vec<Check> {
         let words_of = |agreement: Agreement| {
-            let words = self.words.iter().enumerate().filter(|(word, _)| agreement.occurring_words >> word & 1 == 1);
+            let words =
+                self.words.iter().enumerate().filter(|(number, _)| agreement.occurring_words >> number & 1 == 1);
             words.map(|(_, tokens)| tokens.join(" ") + "\n").collect::<String>()
         };
         let numbers = self.numbers.then(|| same("numbers", [&numbers_a, &numbers_b], a.numbers == b.numbers));
@@ -82,9 +67,9 @@ impl Same {
     }
 }
 
-/// Overwrites `normal` with the normal form in which texts must agree. Some numbers may be left out with what they are
-/// a part of, such as an address, but not all.
-pub(super) fn normalise_same(
+/// Overwrites `normal` with the normal form in which texts must agree. The option `ignore` leaves out numbers only as
+/// parts of ids and addresses: here its `numbers` has no effect.
+pub(super) fn normalise_for_same(
     text: &str,
     case_fold: bool,
     ignored: Ignored,
@@ -101,22 +86,22 @@ impl Words {
     /// Words that are normalised as texts are. None if one has no token or more than [`MAX_SAME_WORD_BYTES`], or if
     /// there are more than [`MAX_SAME_WORDS`].
     pub fn new<S: AsRef<str>>(words: &[S], case_fold: bool, ignored: Ignored) -> Result<Option<Self>> {
-        let mut read = Vec::new();
+        let mut lists = Vec::new();
         for word in words.iter().map(AsRef::as_ref) {
             if word.len() > MAX_SAME_WORD_BYTES {
                 return Ok(None);
             }
             let mut normal = String::new();
-            normalise_same(word, case_fold, ignored, &mut normal, &|| ())?;
+            normalise_for_same(word, case_fold, ignored, &mut normal, &|| ())?;
             let mut tokens = Vec::new();
             tokenize(&normal, &mut |token: Range<usize>| push(&mut tokens, normal[token].to_owned()), &|| ())?;
             tokens.reverse();
-            read.push(tokens.into_boxed_slice());
+            lists.push(tokens.into_boxed_slice());
         }
-        read.sort_unstable();
-        read.dedup();
-        let is_valid = read.len() <= MAX_SAME_WORDS && read.iter().all(|tokens| !tokens.is_empty());
-        Ok(is_valid.then(|| Self(read.into())))
+        lists.sort_unstable();
+        lists.dedup();
+        let is_valid = lists.len() <= MAX_SAME_WORDS && lists.iter().all(|tokens| !tokens.is_empty());
+        Ok(is_valid.then(|| Self(lists.into())))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Vec<String>> {
@@ -133,10 +118,10 @@ impl Words {
             latest.truncate(longest - 1);
             latest.push_front(&normal[token]);
             let first = self.0.partition_point(|tokens| *tokens[0] < *latest[0]);
-            for (word, tokens) in self.0.iter().enumerate().skip(first).take_while(|(_, tokens)| tokens[0] == latest[0])
-            {
+            let may_end = self.0.iter().enumerate().skip(first).take_while(|(_, tokens)| tokens[0] == latest[0]);
+            for (number, tokens) in may_end {
                 let occurs = tokens.len() <= latest.len() && tokens.iter().zip(&latest).all(|(a, b)| a == b);
-                occurring |= u64::from(occurs) << word;
+                occurring |= u64::from(occurs) << number;
             }
             Ok(())
         };
@@ -145,7 +130,8 @@ impl Words {
     }
 }
 
-/// What of a text must agree with another one. Equal for all texts if the options ask for nothing.
+/// The numbers of a text, and which of the option's words it has: a text that resembles it has the same. Equal for all
+/// texts if the option asks for nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Agreement {
     numbers: NumberList,

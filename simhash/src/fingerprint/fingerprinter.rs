@@ -1,6 +1,6 @@
 //! Makes the fingerprint of a text, its size and bands, and what else is made of its features.
 
-use super::agreement::{Agreement, normalise_same};
+use super::agreement::{Agreement, normalise_for_same};
 use super::bands::Minima;
 use super::collect::{BatchOf, Collected, PairStorage, expected_features};
 use super::feature_list::FeatureList;
@@ -170,7 +170,10 @@ impl<'a> Fingerprinter<'a> {
     /// The agreement of a text without its markup.
     fn agreement_of(&mut self, text: &str) -> Result<Agreement> {
         let (same, tick) = (&self.options.same, self.tick);
-        if same.is_nothing() { Ok(Agreement::default()) } else { same.agreement_of(self.normalise_same(text)?, tick) }
+        if same.is_nothing() {
+            return Ok(Agreement::default());
+        }
+        same.agreement_of(self.normalise_for_same(text)?, tick)
     }
 
     /// What two texts must agree in by the option `same`, and whether they do.
@@ -178,16 +181,16 @@ impl<'a> Fingerprinter<'a> {
         let [a, b] = texts.map(|text| {
             self.read_text(text, |this, text| {
                 let (same, tick) = (&this.options.same, this.tick);
-                same.agreement_and_numbers(this.normalise_same(text)?, tick)
+                same.agreement_and_numbers(this.normalise_for_same(text)?, tick)
             })
         });
         Ok(self.options.same.agreement_checks([a?, b?]))
     }
 
     /// The normal form in which texts must agree, of a text without its markup.
-    fn normalise_same(&mut self, text: &str) -> Result<&str> {
+    fn normalise_for_same(&mut self, text: &str) -> Result<&str> {
         let normal = &mut self.scratch.collected.normal;
-        normalise_same(text, self.options.case_fold, self.options.ignore, normal, self.tick)?;
+        normalise_for_same(text, self.options.case_fold, self.options.ignore, normal, self.tick)?;
         Ok(normal)
     }
 

@@ -42,7 +42,7 @@ const DASHES: [char; 5] = ['-', '\u{2010}', '\u{2012}', '\u{2013}', '\u{2212}'];
 /// The joiners that may stand between groups of three digits.
 const GROUP_SEPARATORS: [char; 5] = [',', '.', '\'', '\u{2019}', '_'];
 /// The mark of a group of three digits that is apart from the number before it.
-pub(super) const APART: char = '|';
+const APART: char = '|';
 
 impl NumberList {
     /// Reads the numbers of a text in normal form. One pass; needs memory for the longest number.
@@ -65,8 +65,29 @@ impl NumberList {
     }
 }
 
+/// The numbers of a text in normal form, each after a line break, with one at the end. Groups of three digits are shown
+/// as one number, whatever separates them.
+pub(super) fn list_numbers(normal: &str, tick: &dyn Fn()) -> Result<String> {
+    let (mut list, mut may_go_on) = (String::new(), false);
+    let add = |number: &str| {
+        list.try_reserve(number.len() + 2)?;
+        for group in number.split(' ') {
+            // "15" and "128" are shown as 15128, since that is how they are compared.
+            let goes_on = may_go_on && group.len() == 3 && is_digits(group);
+            list.extend((!goes_on).then_some('\n'));
+            list.push_str(group.trim_start_matches(APART));
+            let digits = group.trim_start_matches(|c: char| !c.is_ascii_digit());
+            may_go_on = digits.len() <= 3 && is_digits(digits);
+        }
+        Ok(())
+    };
+    each_number(normal, tick, add)?;
+    list.push('\n');
+    Ok(list)
+}
+
 /// Passes `emit` the numbers of a text in normal form, each with one sign for each kind of separator.
-pub(super) fn each_number(normal: &str, tick: &dyn Fn(), emit: impl FnMut(&str) -> Result<()>) -> Result<()> {
+fn each_number(normal: &str, tick: &dyn Fn(), emit: impl FnMut(&str) -> Result<()>) -> Result<()> {
     let canonical = String::new();
     let mut sink = NumberSink { normal, letters: 0..0, number: 0..0, last_end: None, canonical, emit };
     tokenize(normal, &mut sink, tick)?;
@@ -199,10 +220,13 @@ fn canonicalise(written: &str, out: &mut String) {
     }
 }
 
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// The only separator of a number, if it separates groups of three digits.
 fn group_separator(number: &str) -> Option<char> {
     let separator = number.chars().find(|c| JOINERS.contains(c)).filter(|c| GROUP_SEPARATORS.contains(c))?;
-    let is_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
     let mut groups = number.split(separator);
     let first = groups.next()?;
     let is_grouped =
