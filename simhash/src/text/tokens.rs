@@ -59,6 +59,7 @@ pub fn tokenize(normal: &str, sink: &mut impl TokenSink, tick: &dyn Fn()) -> Res
         }
         let end = normal.len().min(at + CHUNK);
         while at < end {
+            // A character of three bytes.
             if matches!(normal.as_bytes()[at], 0xe0..0xf0) {
                 let after = open.letters(normal.as_bytes(), at, sink)?;
                 if after > at {
@@ -110,31 +111,31 @@ impl OpenToken {
     /// offset of the character after them.
     #[inline]
     fn letters(&mut self, text: &[u8], from: usize, sink: &mut impl TokenSink) -> Result<usize> {
-        let (mut starts, at) = match text[from..].first_chunk() {
+        let (mut starts, length) = match text[from..].first_chunk() {
             // Chinese characters, kana and their punctuation; in other scripts, marks are frequent.
             Some(chunk) if matches!(chunk[0], 0xe3..=0xe9) => chunk_letters(chunk),
-            _ => few_letters(&text[from..]),
+            _ => letters_by_character(&text[from..]),
         };
-        if at == 0 {
+        if length == 0 {
             return Ok(from);
         }
         if self.kind != SEPARATOR {
             self.close(from, sink)?;
         }
         // A mark belongs to the letter right before it.
-        if from + at < text.len()
+        if from + length < text.len()
             && let Some(last) = starts.checked_ilog2()
-            && last as usize + LETTER_BYTES == at
-            && kind(decode(text, from + at).0) == MARK
+            && last as usize + LETTER_BYTES == length
+            && kind(decode(text, from + length).0) == MARK
         {
-            *self = Self { start: from + at - LETTER_BYTES, kind: SPACELESS };
+            *self = Self { start: from + length - LETTER_BYTES, kind: SPACELESS };
             starts ^= 1 << last;
         }
         // Separators alone, without a letter, do not end a run of words.
         if starts != 0 {
             sink.letters(from, starts)?;
         }
-        Ok(from + at)
+        Ok(from + length)
     }
 
     /// Reads 64 ASCII bytes; bit i of `words` is 1 if byte `at + i` belongs to a word. Returns the offset of the next
@@ -149,12 +150,13 @@ impl OpenToken {
             self.close(at + more as usize, sink)?;
             words &= !0 << more;
         }
-        let open = words.leading_ones();
-        if open == u64::BITS {
+        // The last word may go on after the chunk. The next chunk begins with it.
+        let unfinished = words.leading_ones();
+        if unfinished == u64::BITS {
             *self = Self { start: at, kind: WORD };
             return Ok(at + CHUNK);
         }
-        words &= !0 >> open;
+        words &= !0 >> unfinished;
         while words != 0 {
             let start = words.trailing_zeros();
             let length = (words >> start).trailing_ones();
@@ -163,7 +165,7 @@ impl OpenToken {
             // The carry of the sum removes the lowest run of ones.
             words &= words + (words & words.wrapping_neg());
         }
-        Ok(at + CHUNK - open as usize)
+        Ok(at + CHUNK - unfinished as usize)
     }
 }
 
@@ -178,11 +180,11 @@ pub fn next_start(base: usize, starts: &mut u64) -> Option<usize> {
 }
 
 /// The letters of three bytes of scripts written without spaces that start in the first 64 bytes of a text, up to the
-/// first character that is neither such a letter nor a separator. Returns a bit for each letter's start, and the offset
-/// of the character after them.
+/// first character that is neither such a letter nor a separator. Returns a bit for each letter's start, and their
+/// length with the separators between and after them. The last letter may need the two bytes after the 64.
 ///
 /// Chinese characters are recognised by their first two bytes, many bytes at a time; only other letters and punctuation
-/// are looked up. That takes a quarter of the instructions of [`few_letters`] for Chinese.
+/// are looked up. That takes a quarter of the instructions of [`letters_by_character`] for Chinese.
 #[inline(always)]
 fn chunk_letters(text: &[u8; CHUNK + 2]) -> (u64, usize) {
     // U+4000 to U+9FFF are letters, but for the hexagrams from U+4DC0 to U+4DFF.
@@ -199,6 +201,7 @@ fn chunk_letters(text: &[u8; CHUNK + 2]) -> (u64, usize) {
         let at = others.trailing_zeros();
         let kind = match text[at as usize] {
             0xe0..0xf0 => kind(decode(text, at as usize).0),
+            // Ends the letters: an ASCII letter or digit, or a character of two or four bytes, whatever it is.
             _ => WORD,
         };
         if kind != SEPARATOR && kind != SPACELESS {
@@ -207,8 +210,8 @@ fn chunk_letters(text: &[u8; CHUNK + 2]) -> (u64, usize) {
         starts |= u64::from(kind == SPACELESS) << at;
         others &= others - 1;
     }
-    let is_inside = |at: usize| text[at] & 0xc0 == 0x80;
-    (starts, CHUNK + usize::from(is_inside(CHUNK)) + usize::from(is_inside(CHUNK) && is_inside(CHUNK + 1)))
+    // A letter that starts in the last bytes of the chunk ends after them.
+    (starts, CHUNK + text[CHUNK..].iter().take_while(|byte| **byte & 0xc0 == 0x80).count())
 }
 
 /// Does what [`chunk_letters`] does for any text, character by character.
@@ -216,7 +219,7 @@ fn chunk_letters(text: &[u8; CHUNK + 2]) -> (u64, usize) {
 /// The only branch on what a character is tells ASCII from others. A branch that tells letters from punctuation would
 /// be mispredicted often.
 #[inline]
-fn few_letters(text: &[u8]) -> (u64, usize) {
+fn letters_by_character(text: &[u8]) -> (u64, usize) {
     let (mut starts, mut at) = (0, 0);
     while at < CHUNK && at + LETTER_BYTES <= text.len() {
         let (c, length) = match text[at] {
@@ -240,7 +243,7 @@ fn few_letters(text: &[u8]) -> (u64, usize) {
 fn ascii_words(text: &[u8]) -> Option<u64> {
     match text.first_chunk() {
         Some(chunk) => chunk.is_ascii().then(|| mask(chunk, is_ascii_word)),
-        None => end_words(text),
+        None => ascii_words_at_end(text),
     }
 }
 
@@ -252,18 +255,18 @@ fn is_ascii_word(byte: u8) -> bool {
 /// Does what [`ascii_words`] does, for 1 to 63 bytes. They are not copied to a padded chunk, because a CPU that reads
 /// what it has just written in several parts waits for the writes.
 #[inline(always)]
-fn end_words(text: &[u8]) -> Option<u64> {
-    let (words, tail) = text.as_chunks::<8>();
+fn ascii_words_at_end(text: &[u8]) -> Option<u64> {
+    let (eights, tail) = text.as_chunks::<8>();
     let mut mask = 0;
-    for (i, word) in words.iter().enumerate() {
-        mask |= alphanumeric(u64::from_le_bytes(*word))? << (8 * i);
+    for (i, eight) in eights.iter().enumerate() {
+        mask |= alphanumeric(u64::from_le_bytes(*eight))? << (8 * i);
     }
     let last = match text.last_chunk() {
         _ if tail.is_empty() => return Some(mask),
         Some(last) => u64::from_le_bytes(*last) >> (64 - 8 * tail.len()),
         None => tail.iter().rev().fold(0, |last, byte| last << 8 | u64::from(*byte)),
     };
-    Some(mask | alphanumeric(last)? << (8 * words.len()))
+    Some(mask | alphanumeric(last)? << (8 * eights.len()))
 }
 
 /// One bit for each of 8 bytes: 1 for a letter or digit. None if one of the bytes is not ASCII.
@@ -286,7 +289,7 @@ fn alphanumeric(bytes: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, chunk_letters, few_letters};
+    use super::{CHUNK, chunk_letters, letters_by_character};
     use crate::random::Random;
     use crate::text::classes::{BOUNDARY, SEPARATOR, SPACELESS, UNCHANGED, class};
 
@@ -299,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn chunk_matches_few_letters() {
+    fn chunk_matches_letters_by_character() {
         let others =
             ['a', '7', ' ', '\u{3042}', '\u{30fc}', '\u{3099}', '\u{ff0c}', '\u{4dc0}', '\u{4dff}', '\u{4dbf}'];
         let more = ['\u{4e00}', '\u{9fff}', '\u{3002}', '\u{e9}', '\u{20000}', '\u{ac00}', '\u{a000}', '\u{3400}'];
@@ -313,7 +316,7 @@ mod tests {
                 })
                 .collect();
             let chunk = text.as_bytes().first_chunk().expect("the text is long enough");
-            assert_eq!(chunk_letters(chunk), few_letters(text.as_bytes()), "{text}");
+            assert_eq!(chunk_letters(chunk), letters_by_character(text.as_bytes()), "{text}");
         }
     }
 }
