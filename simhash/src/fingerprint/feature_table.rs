@@ -2,7 +2,7 @@
 
 use crate::error::{Error, MAX_FEATURES, Result};
 use crate::memory::{fill, filled};
-use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
+use crate::ticking::ticking;
 
 /// The distinct features of a text by their hash, with their numbers of occurrences if these are asked for.
 ///
@@ -19,11 +19,12 @@ pub struct FeatureTable {
     zero: u32,
 }
 
-/// Most features that are counted together.
+/// The most hashes that [`FeatureTable::insert_all`] takes.
 pub const FEATURE_BATCH: usize = 64;
 
 /// The first table has four slots for each expected feature, within these bounds.
 const SLOTS_PER_FEATURE: usize = 4;
+/// Half of the smallest table is free before a batch, so that a whole batch fits.
 const MIN_SLOTS: usize = 2 * FEATURE_BATCH;
 const MAX_FIRST_SLOTS: usize = 16 * 1024;
 
@@ -33,7 +34,7 @@ impl FeatureTable {
         let slots = expected.saturating_mul(SLOTS_PER_FEATURE).clamp(MIN_SLOTS, MAX_FIRST_SLOTS).next_power_of_two();
         self.distinct = 0;
         self.zero = 0;
-        if self.hashes.len() == slots && !counted && slots <= NUMBERS_BETWEEN_TICKS {
+        if self.hashes.len() == slots && !counted {
             self.hashes.fill(0);
             self.counts.clear();
             return Ok(());
@@ -59,17 +60,18 @@ impl FeatureTable {
         let mut new_count = 0;
         for i in 0..hashes.len() {
             let hash = hashes[i];
-            let mut is_new = self.zero == 0;
-            if hash == 0 {
+            let is_new = if hash == 0 {
                 self.zero = self.zero.saturating_add(1);
+                self.zero == 1
             } else {
                 let slot = slot_of(slots, hash);
-                is_new = slots[slot] == 0;
+                let is_new = slots[slot] == 0;
                 slots[slot] = hash;
                 if let Some(count) = counts.get_mut(slot) {
                     *count = count.saturating_add(1);
                 }
-            }
+                is_new
+            };
             hashes[new_count] = hash;
             new_count += usize::from(is_new);
         }
@@ -83,9 +85,9 @@ impl FeatureTable {
 
     /// Each distinct hash with its count (1 if occurrences are not counted), in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
-        let counted = self.hashes.iter().enumerate().filter(|(_, hash)| **hash != 0);
-        let counted = counted.map(|(slot, hash)| (*hash, self.counts.get(slot).copied().unwrap_or(1)));
-        counted.chain((self.zero > 0).then(|| (0, self.count(0))))
+        let taken = self.hashes.iter().enumerate().filter(|(_, hash)| **hash != 0);
+        let features = taken.map(|(slot, hash)| (*hash, self.counts.get(slot).copied().unwrap_or(1)));
+        features.chain((self.zero > 0).then(|| (0, self.count(0))))
     }
 
     pub fn distinct(&self) -> usize {
