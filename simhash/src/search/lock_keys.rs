@@ -6,15 +6,15 @@ use xxhash_rust::xxh3::xxh3_64_with_secret;
 /// fingerprint cannot be computed from its keys. It has the length of xxh3's own secret.
 pub struct Secret(pub [u8; 192]);
 
-/// The keys of the rows of one scope of a table.
+/// The keys of the rows of one scope of a table. Keys have 32 bits, as a lock's field has: rows whose keys are equal by
+/// chance only wait for each other.
 pub struct LockKeys<'a> {
     pub secret: &'a Secret,
     /// A hash of the scope's values.
     pub scope: u64,
 }
 
-/// The largest distance within which fingerprints are told apart: parts of less than 4 bits would be equal in most of
-/// the pairs. Beyond, all fingerprints share one key.
+/// Beyond this distance, all fingerprints share one key: with 17 parts, three of four pairs would anyway.
 const MAX_DISTANCE: i32 = 15;
 
 impl LockKeys<'_> {
@@ -44,10 +44,12 @@ impl LockKeys<'_> {
         keys
     }
 
+    /// The key of the part or band with this number.
     fn hash(&self, number: u8, value: u64) -> u32 {
-        let mut bytes = [number; 17];
+        let mut bytes = [0; 17];
         bytes[..8].copy_from_slice(&value.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.scope.to_le_bytes());
+        bytes[16] = number;
         xxh3_64_with_secret(&bytes, &self.secret.0) as u32
     }
 }
