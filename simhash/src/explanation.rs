@@ -80,7 +80,7 @@ impl CriterionDocument {
 
 /// The number of features of each text, and of those that both have.
 fn features(fingerprinter: &mut Fingerprinter, texts: [&str; 2]) -> Result<Check> {
-    let [a, b] = texts.map(|text| fingerprinter.weighted_features(text, false));
+    let [a, b] = texts.map(|text| fingerprinter.weighted_features(text));
     let (a, b) = (a?, b?);
     let count = |of: &WeightedFeatures, other: &WeightedFeatures| {
         let is_common = |&(hash, weight): &(u64, u64)| weight > 0 && other.weight(hash) > 0;

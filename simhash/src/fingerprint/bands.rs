@@ -21,16 +21,16 @@
 //!    of neighbours by the hash that [`neighbours`](super::neighbours) defines. Shingles of characters have no pairs.
 //! 2. A part weighs 1. With the option `weights`, a feature weighs what it says, in billionths, and a pair as much as
 //!    the lighter of its two features. A part that weighs 0 is none. A text without a part has no bands.
-//! 3. If the option `weight` is `tf` or `log`, each occurrence of a part is a part, by [`level`]. It weighs what it
+//! 3. If the option `weight` is `tf` or `log`, each occurrence of a part is a part, by [`occurrence`]. It weighs what it
 //!    adds to the weight of the occurrences before it, as a share of what one occurrence weighs: 1 for `tf`; for `log`,
 //!    `round(256 * (1 + ln(n))) - round(256 * (1 + ln(n - 1)))` of 256, which may be 0 from the 262nd on.
 //! 4. Six bands in a row, from band 0 on, are a group, with 24 minima. In round `r` of group `g`, from 0 to 47, the
 //!    hash of each part is multiplied by [`FACTORS`]`[g][r]`. Up to round 23 the part stands at one minimum: the
 //!    product's upper half, times 24, divided by 2^32. In round `24 + j` it stands at minimum `j`. Its value there is
 //!    the product's lower half, XORed with the upper half of its hash.
-//! 5. A minimum is the least value that stands there in the first round in which any does. A part takes part in minimum
-//!    `j` if the upper half of its hash's product with `FACTORS[g][24 + j]` is less than 2^32 times its weight: so
-//!    minima are equal with the probability of the weighted resemblance. If no part takes part, all do.
+//! 5. A minimum is the least value that stands there in the first round in which any does. A part counts for minimum `j`
+//!    if the upper half of its hash's product with `FACTORS[g][24 + j]` is less than 2^32 times its weight: so minima
+//!    are equal with the probability of the weighted resemblance. If no part counts, all do.
 //! 6. Band `i` is made of the minima from `4 * (i % 6)` to `4 * (i % 6) + 3` of its group, in 16 bytes, each
 //!    little-endian: the lower half of their xxh3-64 with seed 0, whatever the options' seed, as a signed integer.
 //! 7. By the option `same`, each band is XORed with the upper half of a 64-bit product, the digest of what must be the
@@ -47,10 +47,11 @@ use super::hash::hash;
 use super::neighbours::join;
 use crate::random::Random;
 
+/// The minima that make a band.
 pub const MINIMA_PER_BAND: usize = 4;
 /// The bands of a table by default.
 pub const DEFAULT_BANDS: usize = 6;
-/// There are bands from 0 to 63.
+/// Bands are numbered from 0 to 63.
 pub const MAX_BANDS: usize = 64;
 
 const BANDS_PER_GROUP: usize = DEFAULT_BANDS;
@@ -78,7 +79,7 @@ pub struct Minima {
 
 #[derive(Clone, Debug)]
 struct Group {
-    /// The minima of the features that take part in each.
+    /// The minima of the features that count for each.
     minima: [Minimum; MINIMA],
     /// The minima of all features that weigh anything, if some weigh less than 1.
     of_all: [Minimum; MINIMA],
@@ -112,15 +113,16 @@ impl Minima {
     }
 
     /// Adds a feature that weighs `weight / one`, which is from 0 to 1.
-    pub fn add(&mut self, feature: u64, weight: u64, one: u64) {
+    pub fn add(&mut self, hash: u64, weight: u64, one: u64) {
         if weight == 0 {
             return;
         }
         for (Group { minima, of_all }, factors) in self.groups.iter_mut().zip(&FACTORS) {
-            for round in 0..=last_round(minima).max(last_round(of_all)) {
-                let (j, value) = place(feature, factors, round);
-                let chance = feature.wrapping_mul(factors[MINIMA + j]) >> 32;
-                if u128::from(chance) * u128::from(one) < u128::from(weight) << 32 {
+            // None of all minima is in a later round.
+            for round in 0..=last_round(minima) {
+                let (j, value) = place(hash, factors, round);
+                let drawn = hash.wrapping_mul(factors[MINIMA + j]) >> 32;
+                if u128::from(drawn) * u128::from(one) < u128::from(weight) << 32 {
                     minima[j] = minima[j].min(value);
                 }
                 of_all[j] = of_all[j].min(value);
@@ -148,14 +150,13 @@ fn last_round(minima: &[Minimum; MINIMA]) -> usize {
 
 /// Where a feature stands in a round of a group, and its minimum if no other is less.
 #[inline(always)]
-fn place(feature: u64, factors: &[u64; ROUNDS], round: usize) -> (usize, Minimum) {
-    let product = feature.wrapping_mul(factors[round]);
+fn place(hash: u64, factors: &[u64; ROUNDS], round: usize) -> (usize, Minimum) {
+    let product = hash.wrapping_mul(factors[round]);
     let j = if round < MINIMA { (((product >> 32) * MINIMA as u64) >> 32) as usize } else { round - MINIMA };
-    (j, (round as u64) << 32 | u64::from(product as u32 ^ (feature >> 32) as u32))
+    (j, (round as u64) << 32 | u64::from(product as u32 ^ (hash >> 32) as u32))
 }
 
-/// The hash of a feature or pair that occurs for the `level`th time: its own for the first time, then [`join`]ed with
-/// the number.
-pub fn level(feature: u64, level: u32) -> u64 {
-    if level == 1 { feature } else { join(feature, level.into()) }
+/// The hash of an occurrence of a feature or pair: its own for the first one, then [`join`]ed with the number.
+pub fn occurrence(hash: u64, number: u32) -> u64 {
+    if number == 1 { hash } else { join(hash, number.into()) }
 }

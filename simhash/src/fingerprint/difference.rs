@@ -16,7 +16,7 @@ pub fn difference(fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Result
     let tick = fingerprinter.tick;
     let mut more_than = |text: &str, other: &str| -> Result<FeatureList> {
         let mut list = fingerprinter.features(text)?;
-        let other = fingerprinter.weighted_features(other, false)?;
+        let other = fingerprinter.weighted_features(other)?;
         for (weight, hash) in ticking(list.weights.iter_mut().zip(&list.hashes), tick) {
             *weight = weight.saturating_sub(other.weight(*hash));
         }
@@ -31,7 +31,7 @@ pub fn difference(fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Result
 /// The smaller of the two weights of each counts. The option `same` has no effect. Costs as much as two
 /// fingerprints, in time and in memory.
 pub fn containment(fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Result<Option<f64>> {
-    let [a, b] = [a, b].map(|text| fingerprinter.weighted_features(text, true));
+    let [a, b] = [a, b].map(|text| fingerprinter.weighted_features_and_pairs(text));
     let (a, b) = (a?, b?);
     let (of_a, common) = total_and_common(&a, &b, fingerprinter.tick);
     // Exact integers, and one division of IEEE doubles: the same result on every CPU.

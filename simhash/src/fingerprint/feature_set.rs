@@ -144,7 +144,7 @@ fn sorted_by_buckets(hashes: &[u64]) -> Result<Option<Vec<u64>>> {
 /// The hashes of the distinct features, and their weights; without features that weigh nothing.
 fn weighted_hashes(fingerprinter: &mut Fingerprinter, text: &str) -> Result<(Vec<u64>, Vec<u64>)> {
     let tick = fingerprinter.tick;
-    let features = fingerprinter.weighted_features(text, true)?;
+    let features = fingerprinter.weighted_features_and_pairs(text)?;
     let mut found = Vec::new();
     for feature in ticking(features.iter().filter(|(_, weight)| *weight > 0), tick) {
         push(&mut found, feature)?;

@@ -7,6 +7,7 @@ use super::feature_list::FeatureList;
 use super::features::each_feature;
 use super::line::vote_for_line;
 use super::options::{Markup, Options};
+use super::size::as_size;
 use super::sketch::{DifferenceSketch, Sketch};
 use super::tally::Tally;
 use super::weighted::WeightedFeatures;
@@ -16,7 +17,7 @@ use crate::memory::collect_exact;
 use crate::text::markup::{text_of_html, text_of_main};
 use crate::ticking::ticking;
 
-/// Bytes of scratch memory that are reused for the next text.
+/// The most bytes of scratch memory that are reused for the next text.
 const RETAINED_BYTES: usize = 1 << 20;
 
 /// Reads texts, all by the same options.
@@ -88,8 +89,10 @@ impl<'a> Fingerprinter<'a> {
         self.read_text(text, |this, text| this.fingerprint_of(text))
     }
 
-    /// The fingerprint of a text, its size and its first bands, in one pass; None if the text has no feature that
-    /// weighs anything. `bands` is at most [`MAX_BANDS`](super::bands::MAX_BANDS).
+    /// The fingerprint of a text, its size and its first bands; None if the text has no feature that weighs anything.
+    /// `bands` is at most [`MAX_BANDS`](super::bands::MAX_BANDS).
+    ///
+    /// One pass if all features weigh the same, otherwise two; and one more by the option `same`.
     pub fn summary(&mut self, text: &str, bands: usize) -> Result<Option<Summary>> {
         self.read_text(text, |this, text| {
             let mask = this.agreement_of(text)?.band_mask();
@@ -105,7 +108,7 @@ impl<'a> Fingerprinter<'a> {
     }
 
     /// The sketch of a text with its first bands; None if the text has no feature that weighs anything. Costs 1.3
-    /// fingerprints.
+    /// fingerprints, and the normal form by the option `same`.
     pub fn sketch(&mut self, text: &str, bands: usize) -> Result<Option<Sketch>> {
         self.read_text(text, |this, text| {
             let mask = this.agreement_of(text)?.band_mask();
@@ -154,9 +157,14 @@ impl<'a> Fingerprinter<'a> {
         })
     }
 
-    /// The features of a text, and their pairs if these are asked for, as hashes and weights.
-    pub fn weighted_features(&mut self, text: &str, with_pairs: bool) -> Result<WeightedFeatures> {
-        self.read_text(text, |this, text| this.weighted_features_of(text, with_pairs))
+    /// The features of a text, as hashes and weights.
+    pub fn weighted_features(&mut self, text: &str) -> Result<WeightedFeatures> {
+        self.read_text(text, |this, text| this.weighted_features_of(text, PairStorage::LeftOut))
+    }
+
+    /// The features of a text and their pairs, as hashes and weights.
+    pub fn weighted_features_and_pairs(&mut self, text: &str) -> Result<WeightedFeatures> {
+        self.read_text(text, |this, text| this.weighted_features_of(text, PairStorage::WithFeatures))
     }
 
     /// What another text must agree in with this one. Costs as much as the normal form, if there is anything.
@@ -194,8 +202,8 @@ impl<'a> Fingerprinter<'a> {
         Ok(normal)
     }
 
-    /// The number of distinct features and pairs by which a text is compared, if all weigh the same. Passes `sink` the
-    /// hash of each of them once, many at a time, until it returns an error.
+    /// Passes `sink` the hash of each distinct feature and pair of a text, many at a time, until it returns an error.
+    /// Returns their number. Only for options by which all weigh the same.
     pub(super) fn count_compared(&mut self, text: &str, mut sink: impl FnMut(&[u64]) -> Result<()>) -> Result<usize> {
         self.read_text(text, |this, text| {
             let collected = &mut this.scratch.collected;
@@ -227,7 +235,7 @@ impl<'a> Fingerprinter<'a> {
                 &without_markup
             }
         };
-        let made = make(self, text);
+        let result = make(self, text);
         let Scratch { without_markup: retained, collected, .. } = &mut *self.scratch;
         if self.options.markup.is_some() {
             *retained = without_markup;
@@ -236,7 +244,7 @@ impl<'a> Fingerprinter<'a> {
             *retained = String::new();
             *collected = Collected::default();
         }
-        made
+        result
     }
 
     /// The first bands of the features that were added to the minima.
@@ -258,11 +266,11 @@ impl<'a> Fingerprinter<'a> {
             }
             return Ok(tally.fingerprint());
         }
-        let features = self.weighted_features_of(text, false)?;
+        let features = self.weighted_features_of(text, PairStorage::LeftOut)?;
         for (hash, weight) in ticking(features.iter(), self.tick) {
             self.scratch.tally.add(hash, weight)?;
         }
-        self.scratch.collected.features = features.table;
+        self.put_back(features);
         Ok(self.scratch.tally.fingerprint())
     }
 
@@ -284,29 +292,31 @@ impl<'a> Fingerprinter<'a> {
     /// Adds the features and pairs of a text without its markup to the minima by their weights, and passes `emit` those
     /// that weigh as much as a feature that occurs once. Returns the size of the text.
     fn add_to_minima(&mut self, text: &str, mut emit: impl FnMut(u64)) -> Result<i32> {
-        let features = self.weighted_features_of(text, true)?;
+        let features = self.weighted_features_of(text, PairStorage::WithFeatures)?;
         let one = self.options.weigh_count(1) * self.options.one();
-        for (hash, weight) in ticking(features.levels(), self.tick) {
+        for (hash, weight) in ticking(features.occurrences(), self.tick) {
             self.scratch.minima.add(hash, weight, one);
             if weight == one {
                 emit(hash);
             }
         }
-        Ok(as_size(features.total(self.tick).div_ceil(self.options.one().into())))
+        let size = as_size(features.total(self.tick).div_ceil(self.options.one().into()));
+        self.put_back(features);
+        Ok(size)
     }
 
     /// The weighted features of a text without its markup.
-    fn weighted_features_of(&mut self, text: &str, with_pairs: bool) -> Result<WeightedFeatures> {
-        let pair_storage = if with_pairs { PairStorage::WithFeatures } else { PairStorage::LeftOut };
+    fn weighted_features_of(&mut self, text: &str, pair_storage: PairStorage) -> Result<WeightedFeatures> {
         let collected = &mut self.scratch.collected;
         collected.collect(text, self.options, pair_storage, self.tick, |_, _| Ok(()))?;
         let table = std::mem::take(&mut collected.features);
         let pair_factors = std::mem::take(&mut collected.pair_factors);
         Ok(WeightedFeatures { table, options: self.options.clone(), pair_factors })
     }
-}
 
-/// A number of features as a size, which is at most `i32::MAX`.
-fn as_size(features: impl TryInto<i32>) -> i32 {
-    features.try_into().unwrap_or(i32::MAX)
+    /// Gives the memory of weighted features to the next text.
+    fn put_back(&mut self, features: WeightedFeatures) {
+        self.scratch.collected.features = features.table;
+        self.scratch.collected.pair_factors = features.pair_factors;
+    }
 }

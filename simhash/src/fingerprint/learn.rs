@@ -103,7 +103,7 @@ impl TextSample {
         let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, tick);
         let mut texts = 0;
         let frequencies = self.frequencies(tick, |text| {
-            let features = fingerprinter.weighted_features(text, false)?.table;
+            let features = fingerprinter.weighted_features(text)?.table;
             texts += usize::from(features.distinct() > 0);
             Ok(features)
         })?;
@@ -165,10 +165,10 @@ impl TextSample {
         let options = Options { weights: None, ..options.clone() };
         let mut scratch = Scratch::default();
         let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, tick);
-        let frequencies = self.frequencies(tick, |text| Ok(fingerprinter.weighted_features(text, true)?.table))?;
+        let frequencies = self.frequencies(tick, |text| Ok(fingerprinter.weighted_features_and_pairs(text)?.table))?;
         let mut mostly = 0;
         for (_, text) in &self.texts {
-            let compared = fingerprinter.weighted_features(text, true)?.table;
+            let compared = fingerprinter.weighted_features_and_pairs(text)?.table;
             let common =
                 ticking(compared.iter(), tick).filter(|(hash, _)| self.is_common(frequencies.count(*hash))).count();
             mostly += usize::from(2 * common > compared.distinct());

@@ -36,7 +36,7 @@ pub struct Prepared {
 impl Prepared {
     /// Reads the features of a text. Costs as much as its fingerprint, in time and in memory.
     pub fn new(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Self> {
-        let features = fingerprinter.weighted_features(text, true)?;
+        let features = fingerprinter.weighted_features_and_pairs(text)?;
         let agreement = fingerprinter.agreement(text)?;
         Ok(Self { agreement, features })
     }
@@ -62,7 +62,7 @@ impl Prepared {
         let found = if fingerprinter.options.is_plain_set() {
             of_sets(&self.features.table, reached, fingerprinter, other)?
         } else {
-            let other = fingerprinter.weighted_features(other, true)?;
+            let other = fingerprinter.weighted_features_and_pairs(other)?;
             let (of_other, common) = total_and_common(&other, &self.features, fingerprinter.tick);
             share(common, self.features.total(fingerprinter.tick), of_other)
         };

@@ -6,6 +6,11 @@ use std::ops::RangeInclusive;
 
 use super::options::Options;
 
+/// A number of features and pairs, or their weight, as a size.
+pub(super) fn as_size(number: impl TryInto<i32>) -> i32 {
+    number.try_into().unwrap_or(i32::MAX)
+}
+
 /// Whether sizes are not rounded: all weights are whole numbers.
 pub fn is_exact(options: &Options) -> bool {
     options.weights.is_none()

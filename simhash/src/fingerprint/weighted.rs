@@ -1,6 +1,6 @@
 //! The features that a fingerprint is made of, as hashes and weights.
 
-use super::bands::level;
+use super::bands::occurrence;
 use super::feature_table::FeatureTable;
 use super::neighbours::PairFactors;
 use super::options::{Options, Weight};
@@ -25,11 +25,11 @@ impl WeightedFeatures {
 
     /// Each feature's hash and weight; if the option `weight` counts occurrences, for each occurrence a hash of its own
     /// and what the occurrence adds to the weight.
-    pub(super) fn levels(&self) -> impl Iterator<Item = (u64, u64)> {
+    pub(super) fn occurrences(&self) -> impl Iterator<Item = (u64, u64)> {
         self.table.iter().flat_map(move |(hash, count)| {
-            let levels = if self.options.weight == Weight::Set { 1 } else { count };
-            let before = move |of: u32| if of == 1 { 0 } else { self.weigh(hash, of - 1) };
-            (1..=levels).map(move |of| (level(hash, of), self.weigh(hash, of) - before(of)))
+            let last = if self.options.weight == Weight::Set { 1 } else { count };
+            let weight_up_to = move |number| if number == 0 { 0 } else { self.weigh(hash, number) };
+            (1..=last).map(move |number| (occurrence(hash, number), weight_up_to(number) - weight_up_to(number - 1)))
         })
     }
 
