@@ -35,7 +35,7 @@ pub use fingerprint::options::Options;
 pub use pairs::Pair;
 
 /// Version of the fingerprint format. Fingerprints of different versions must not be compared.
-pub const FORMAT: i32 = 2;
+pub const FINGERPRINT_FORMAT: i32 = 2;
 
 /// Version of the format of [bands](fingerprint::bands). Bands of different versions must not be compared.
 pub const BAND_FORMAT: i32 = 1;

@@ -8,7 +8,7 @@ use simhash::fingerprint::matches::{MAX_CHANGED, Match, Unit, coverage as covera
 use simhash::fingerprint::passages::{ShortClue, contains as contains_of, passages as passages_of};
 use simhash::fingerprint::resemblance::resemblance as resemblance_of;
 use simhash::fingerprint::{Fingerprinter, Scratch};
-use simhash::{Error, FORMAT, Options};
+use simhash::{Error, FINGERPRINT_FORMAT, Options};
 
 use crate::input::{text, with_inputs};
 use crate::options;
@@ -211,5 +211,5 @@ pub extern "C" fn difference() -> u32 {
 /// The version of the fingerprint format.
 #[unsafe(no_mangle)]
 pub extern "C" fn format() -> i32 {
-    FORMAT
+    FINGERPRINT_FORMAT
 }

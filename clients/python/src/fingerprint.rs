@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use ::simhash::FORMAT;
+use ::simhash::FINGERPRINT_FORMAT;
 use ::simhash::error::Error;
 use ::simhash::fingerprint::options::Options;
 use ::simhash::fingerprint::{Fingerprinter, Scratch};
@@ -125,5 +125,5 @@ fn of_iterable(texts: &Bound<'_, PyAny>, options: &Options) -> PyResult<Fingerpr
 /// 2
 #[pyfunction]
 pub fn format() -> i32 {
-    FORMAT
+    FINGERPRINT_FORMAT
 }

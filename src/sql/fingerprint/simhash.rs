@@ -9,7 +9,7 @@ use postgres::error::{ErrorReport, Explain, Result, algorithm_error, invalid_par
 use postgres::interrupts::tick;
 use postgres::json::RawJsonb;
 use postgres::text::{RawText, TextArgument, decode};
-use simhash::FORMAT;
+use simhash::FINGERPRINT_FORMAT;
 use simhash::fingerprint::bands::MAX_BANDS;
 use simhash::fingerprint::hash::hash;
 use simhash::fingerprint::tally::Tally;
@@ -113,7 +113,7 @@ fn simhash_from_unsigned(number: AnyNumeric) -> Result<i64> {
 
 #[pg_extern(sql = false)]
 fn simhash_format() -> i32 {
-    FORMAT
+    FINGERPRINT_FORMAT
 }
 
 /// The hash of a feature that the caller passes.
