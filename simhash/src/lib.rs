@@ -4,7 +4,12 @@
 //!
 //! [`text`] normalises a text, cuts it into tokens and joins these to shingles; [`fingerprint`] makes weighted features
 //! of the shingles, and a fingerprint of the features. [`search`] is what an index needs to find near fingerprints, and
-//! [`pairs`] finds all near pairs and clusters of many fingerprints at once.
+//! [`pairs`] finds all near pairs and clusters of many fingerprints or texts at once. [`within`] finds texts within
+//! others.
+//!
+//! [`criterion`] says when two rows are near-duplicates, and [`explanation`] why, as [`check`]s for people. [`distance`]
+//! is that of two fingerprints. [`memory`], [`ticking`] and [`error`] are for everything that may run long or fail, and
+//! [`random`] for samples.
 //!
 //! Nothing here depends on PostgreSQL. Every function that may run long takes a `tick`, a closure that it calls every
 //! few milliseconds and that may unwind. Every function that returns a [`Result`](error::Result) fails if memory is
@@ -27,6 +32,7 @@ pub mod random;
 pub mod search;
 pub mod text;
 pub mod ticking;
+pub mod within;
 
 pub use criterion::CriterionDocument;
 pub use distance::hamming;

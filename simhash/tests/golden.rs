@@ -14,12 +14,12 @@ use entries::{entries, text};
 use serde_json::{Value, json};
 use simhash::fingerprint::difference::{containment, difference};
 use simhash::fingerprint::feature_list::FeatureList;
-use simhash::fingerprint::matches::{MAX_CHANGED, Unit, coverage, matches};
 use simhash::fingerprint::options::Options;
-use simhash::fingerprint::passages::{contains, passages as passages_of};
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::search::blocks::{Block, Probed, radius};
+use simhash::within::matches::{MAX_CHANGED, Unit, coverage, matches};
+use simhash::within::passages::{contains, passages as passages_of};
 
 fn options(entry: &Value) -> Options {
     match &entry["options"] {

@@ -3,10 +3,10 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use simhash::fingerprint::matches::{MAX_CHANGED, Unit, matches};
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::random::Random;
+use simhash::within::matches::{MAX_CHANGED, Unit, matches};
 
 /// Counts the bytes that are allocated, and the most that were.
 struct Counting;

@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use simhash::Options;
 use simhash::fingerprint::options::{Markup, Tokens};
-use simhash::fingerprint::passages::{self as fast, CERTAIN_LETTERS, Found, Length};
 use simhash::fingerprint::{Fingerprinter, Scratch};
+use simhash::within::passages::{self as fast, CERTAIN_LETTERS, Found, Length};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The length and the hash of each run of a text.

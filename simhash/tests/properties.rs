@@ -18,7 +18,6 @@ use simhash::fingerprint::feature_list::FeatureList;
 use simhash::fingerprint::feature_table::{FEATURE_BATCH, FeatureTable};
 use simhash::fingerprint::features::each_feature;
 use simhash::fingerprint::hash::{Seeded, bytes_at, hash, hash_1_to_8, hash_9_to_16};
-use simhash::fingerprint::matches::{MAX_CHANGED, Unit, matches};
 use simhash::fingerprint::options::{Markup, Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::{Prepared, resemblance};
 use simhash::fingerprint::seen_words::SeenWords;
@@ -30,6 +29,7 @@ use simhash::search::blocks::{Block, Probed, radius};
 use simhash::text::ignore::Ignored;
 use simhash::text::markup::{text_of_html, text_of_main};
 use simhash::text::normalise::normalise;
+use simhash::within::matches::{MAX_CHANGED, Unit, matches};
 
 /// Pieces of text for every case of the code: scripts with and without spaces, marks of several combining classes,
 /// characters that NFKC and case folding change, and all other characters.

@@ -6,12 +6,12 @@ use std::cmp::Reverse;
 use std::fmt::Debug;
 
 use proptest::prelude::*;
-use simhash::fingerprint::matches::{MAX_CHANGED, Unit, matches};
 use simhash::fingerprint::options::{Markup, Options};
-use simhash::fingerprint::tiles::{Tile, tile, tiles_of};
-use simhash::fingerprint::token::{Token, token};
 use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::random::Random;
+use simhash::within::matches::{MAX_CHANGED, Unit, matches};
+use simhash::within::tiles::{Tile, tile, tiles_of};
+use simhash::within::token::{Token, token};
 
 fn weight(token: u32) -> usize {
     if token & 1 == 0 { 5 } else { 3 }

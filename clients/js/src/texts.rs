@@ -4,10 +4,10 @@
 use std::cell::Cell;
 
 use simhash::fingerprint::difference::{containment as containment_of, difference as difference_of};
-use simhash::fingerprint::matches::{MAX_CHANGED, Match, Unit, coverage as coverage_of, matches as matches_of};
-use simhash::fingerprint::passages::{ShortClue, contains as contains_of, passages as passages_of};
 use simhash::fingerprint::resemblance::resemblance as resemblance_of;
 use simhash::fingerprint::{Fingerprinter, Scratch};
+use simhash::within::matches::{MAX_CHANGED, Match, Unit, coverage as coverage_of, matches as matches_of};
+use simhash::within::passages::{ShortClue, contains as contains_of, passages as passages_of};
 use simhash::{Error, FINGERPRINT_FORMAT, Options};
 
 use crate::input::{text, with_inputs};

@@ -4,9 +4,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyType};
-use simhash::fingerprint::matches::{MAX_CHANGED, Match, Unit, coverage as coverage_of, matches as matches_of};
-use simhash::fingerprint::passages::{ShortClue, contains as contains_of, passages as passages_of};
 use simhash::ticking::ITEMS_BETWEEN_TICKS;
+use simhash::within::matches::{MAX_CHANGED, Match, Unit, coverage as coverage_of, matches as matches_of};
+use simhash::within::passages::{ShortClue, contains as contains_of, passages as passages_of};
 
 use crate::cancel::detached_unless_small;
 use crate::error::algorithm_error;

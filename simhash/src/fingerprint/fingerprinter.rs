@@ -213,7 +213,7 @@ impl<'a> Fingerprinter<'a> {
     }
 
     /// Passes `make` the text in normal form, without its markup.
-    pub(super) fn read_normal<T>(&mut self, text: &str, make: impl FnOnce(&str) -> Result<T>) -> Result<T> {
+    pub(crate) fn read_normal<T>(&mut self, text: &str, make: impl FnOnce(&str) -> Result<T>) -> Result<T> {
         self.read_text(text, |this, text| {
             this.scratch.collected.normalise(text, this.options, this.tick)?;
             make(&this.scratch.collected.normal)

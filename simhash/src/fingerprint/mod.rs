@@ -9,11 +9,8 @@
 //!    are made of them, to find texts that resemble each other.
 //!
 //! [`feature_list`] and [`weighted`] show what a fingerprint is made of, and [`difference`] in what two texts differ.
-//! [`resemblance`] compares two texts, [`feature_set`] many; [`sketch`] tells which cannot resemble each other, and
-//! [`agreement`] what they must agree in, such as [`numbers`].
-//!
-//! [`passages`] find texts within others. [`mod@matches`] show where, for a [`headline`]: they are [`tiles`] of
-//! [`token`]s between shared [`starts`], in chains of [`links`].
+//! [`resemblance`] compares two texts, [`feature_set`] many; [`sketch`] refutes most pairs without their texts.
+//! [`agreement`] is what two texts must have in common by the option `same`: [`numbers`] and words.
 
 pub mod agreement;
 pub mod bands;
@@ -25,24 +22,17 @@ pub mod feature_table;
 pub mod features;
 mod fingerprinter;
 pub mod hash;
-pub mod headline;
 pub mod learn;
 mod line;
-mod links;
-pub mod matches;
 mod neighbours;
 mod numbers;
 pub mod options;
-pub mod passages;
 pub mod resemblance;
 pub mod seen_words;
 pub mod size;
 pub mod sketch;
-mod starts;
 pub mod tally;
-pub mod tiles;
-pub mod token;
-mod units;
+pub(crate) mod units;
 pub mod weight_map;
 pub mod weighted;
 pub mod weights;

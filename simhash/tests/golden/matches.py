@@ -1,4 +1,4 @@
-"""Matches in plain Python: a second implementation, written from what simhash/src/fingerprint/matches.rs says.
+"""Matches in plain Python: a second implementation, written from what simhash/src/within/matches.rs says.
 
 It computes the golden vectors of matches: `python matches.py` writes coverage and matches into each line of
 matches.jsonl, which has a content, a clue, and perhaps options; also contains, by the default share, where passages

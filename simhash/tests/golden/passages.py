@@ -1,4 +1,4 @@
-"""Passages in plain Python: a second implementation, written from what simhash/src/fingerprint/passages.rs says.
+"""Passages in plain Python: a second implementation, written from what simhash/src/within/passages.rs says.
 
 It computes the golden vectors of passages: `python passages.py` writes them into each line of golden.jsonl that has
 "passages": those whose tokens matches.py knows. Needs the package xxhash from PyPI.

@@ -7,8 +7,8 @@ use postgres::json::RawJsonb;
 use postgres::parameters::parameters;
 use postgres::server_text::encoding;
 use postgres::text::{RawText, TextArgument, decode, text_from_utf8};
-use simhash::fingerprint::headline::{Style, headline};
-use simhash::fingerprint::matches::{MAX_CHANGED, Match, Unit, coverage, matches};
+use simhash::within::headline::{Style, headline};
+use simhash::within::matches::{MAX_CHANGED, Match, Unit, coverage, matches};
 
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{JsonDocument, read_options};

@@ -9,7 +9,7 @@ use postgres::json::RawJsonb;
 use postgres::text::{RawText, TextArgument, decode};
 use postgres::text_identity::CachedText;
 use simhash::fingerprint::options::Options;
-use simhash::fingerprint::passages::{CERTAIN_LETTERS, CERTAIN_WORDS, Clue, Found, ShortClue, clue, passages};
+use simhash::within::passages::{CERTAIN_LETTERS, CERTAIN_WORDS, Clue, Found, ShortClue, clue, passages};
 
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{JsonDocument, read_options};

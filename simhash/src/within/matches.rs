@@ -7,14 +7,14 @@
 use std::iter;
 use std::ops::Range;
 
-use super::fingerprinter::Fingerprinter;
-use super::hash::hash;
-use super::options::{Markup, Options, Tokens};
 use super::tiles::{Tile, tile, tiles_of};
 use super::token::{Token, UNKNOWN, token};
-use super::units::emit_units;
-use super::weight_map::ByHash;
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
+use crate::fingerprint::Fingerprinter;
+use crate::fingerprint::hash::hash;
+use crate::fingerprint::options::{Markup, Options, Tokens};
+use crate::fingerprint::units::emit_units;
+use crate::fingerprint::weight_map::ByHash;
 use crate::memory::{collect_exact, indexes};
 use crate::text::markup::{Page, text_with_places};
 use crate::text::normalise::normalise_with_edits;

@@ -23,11 +23,11 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::fingerprinter::Fingerprinter;
-use super::hash::hash;
 use super::matches::coverage;
-use super::units::emit_units;
 use crate::error::{Error, MAX_FEATURES, Result};
+use crate::fingerprint::Fingerprinter;
+use crate::fingerprint::hash::hash;
+use crate::fingerprint::units::emit_units;
 use crate::memory::push;
 use crate::ticking::sort;
 

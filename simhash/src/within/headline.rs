@@ -3,9 +3,9 @@
 use std::iter;
 use std::ops::Range;
 
-use super::fingerprinter::Fingerprinter;
 use super::matches::{MAX_CHANGED, Match, NormalForm, Unit, shared_runs};
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
+use crate::fingerprint::Fingerprinter;
 use crate::memory::{collect_exact, filled, push};
 use crate::ticking::sort;
 
@@ -117,9 +117,9 @@ fn append(headline: &mut String, text: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fingerprinter::Scratch;
-    use super::super::options::Options;
     use super::{Fingerprinter, Style, headline};
+    use crate::fingerprint::Scratch;
+    use crate::fingerprint::options::Options;
 
     #[test]
     fn a_match_in_two_fragments_is_marked_in_both() {
