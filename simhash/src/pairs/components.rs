@@ -10,8 +10,8 @@
 use std::cell::Cell;
 use std::cmp::Ordering;
 
+use super::fingerprints::groups::{Groups, Rows};
 use super::forest::Forest;
-use super::groups::{Groups, Rows};
 use crate::error::Result;
 use crate::memory::{collect_exact, filled, push, with_capacity};
 use crate::ticking::ticking;

@@ -6,7 +6,7 @@
 //! compared with all later rows.
 
 use super::candidates::{Candidates, NO_BUCKET};
-use super::texts::Texts;
+use super::sketches::Texts;
 use crate::error::Result;
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::fingerprint::sketch::{DifferenceSketch, MostDifferent};
@@ -41,9 +41,10 @@ pub trait Outcome: Sized {
 
 /// Reads the texts of rows that may be near another one.
 ///
-/// Needs the memory of the [`Texts`] and 12 bytes for each row; afterwards, with six bands, up to 93 for each
-/// candidate; and memory for features: the budget and one text. A tick is called at least every few milliseconds. If it
-/// panics, the only thing to do with the verification is to drop it.
+/// Needs the memory of the [`Texts`], 12 bytes for each row, and up to 80 for each row of those that share one band and
+/// are all refuted; afterwards, with six bands, up to 93 for each candidate; and memory for features: the budget and
+/// one text. A tick is called at least every few milliseconds. If it panics, the only thing to do with the verification
+/// is to drop it.
 pub struct Verification<O> {
     /// Number of rows.
     rows: usize,
@@ -207,11 +208,11 @@ impl<O: Outcome> Verification<O> {
             }
             let other = &self.held.candidates[index as usize];
             let Some(least) = self.outcome.least(other.position, self.position as u32) else { continue };
-            let of_other = &self.held.features[index as usize];
+            let other_features = &self.held.features[index as usize];
             if MostDifferent::with_resemblance(least).allows(difference, &other.sketch, sketch)
-                && let Some(resemblance) = of_other.resemblance_from(features, least, tick)
+                && let Some(resemblance) = other_features.resemblance_from(features, least, tick)
             {
-                let is_same = resemblance >= 1.0 && of_other == features;
+                let is_same = resemblance >= 1.0 && other_features == features;
                 self.outcome.near(other.position, self.position as u32, resemblance, is_same);
             }
         }

@@ -1,10 +1,10 @@
 //! Clusters: the connected components of the graph in which near pairs are edges.
 
-use super::forest::Forest;
 use super::groups::{Groups, Rows};
 use super::search::{Pair, PairSearch};
 use crate::error::Result;
 use crate::memory::indexes;
+use crate::pairs::forest::Forest;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// For each row, the position of the first row of its cluster: of all rows that are connected with it by pairs of near

@@ -1,6 +1,7 @@
 //! Verified clusters: the connected components of the graph in which near-duplicates are edges.
 
-use super::candidates::{Candidates, Stars};
+use super::candidates::Candidates;
+use super::stars::Stars;
 use super::verification::Outcome;
 use crate::error::Result;
 

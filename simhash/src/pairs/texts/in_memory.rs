@@ -1,6 +1,6 @@
 //! Texts that are all in memory.
 
-use super::texts::Texts;
+use super::sketches::Texts;
 use super::verification::{Outcome, Verification};
 use crate::criterion::TextCriterion;
 use crate::error::Result;
@@ -14,7 +14,7 @@ const BUDGET: usize = 256 << 20;
 
 /// For each text, by its position, the one that represents it; None for a text that is missing or has no feature.
 ///
-/// Takes the memory of [`Texts`], 13 bytes for each text, or 34 if all are near others, and features: up to 256 MB.
+/// Takes the memory of a [`Verification`] with features of up to 256 MB, and a byte for each text.
 pub fn representatives<O: Outcome>(
     texts: &[Option<impl AsRef<str>>],
     criterion: TextCriterion,

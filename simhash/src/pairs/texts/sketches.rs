@@ -37,8 +37,8 @@ impl Texts {
         if self.len() >= MAX_ROWS {
             return Err(Error::TooManyRows);
         }
-        for (band, of_rows) in self.bands.iter_mut().enumerate() {
-            push(of_rows, sketch.map_or(0, |sketch| sketch.bands[band].cast_unsigned()))?;
+        for (band, keys) in self.bands.iter_mut().enumerate() {
+            push(keys, sketch.map_or(0, |sketch| sketch.bands[band].cast_unsigned()))?;
         }
         push(&mut self.sketches, sketch.map(|sketch| sketch.difference).unwrap_or_default())
     }
