@@ -3,6 +3,7 @@
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
 use crate::memory::push;
 
+/// The distinct features of a text, in the order in which they first end in it.
 #[derive(Debug, Default)]
 pub struct FeatureList {
     bytes: String,

@@ -335,6 +335,7 @@ pub struct InvalidOptions {
     in_criterion: bool,
 }
 
+/// What is wrong with the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// Memory was refused, or a limit was exceeded.

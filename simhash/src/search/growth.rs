@@ -19,6 +19,7 @@
 use super::blocks::Block;
 use super::cost::{ENTRY_MICROSECONDS, PROBE_MICROSECONDS};
 
+/// All fingerprints are within this distance.
 pub const LARGEST_DISTANCE: i32 = 64;
 /// A step is given up only after it has cost this many times its expected cost.
 const MIN_COST_FACTOR: f64 = 8.0;
@@ -41,6 +42,7 @@ struct BlockProgress {
     at_least: f64,
 }
 
+/// What a search looks up next: the values of a block at a radius from that of the query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// The index of the layout in the argument of [`Growth::new`].

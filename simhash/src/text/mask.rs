@@ -1,5 +1,6 @@
 //! Masks of chunks of text: one bit for each byte, found many bytes at a time.
 
+/// Bytes of a chunk, one for each bit of a mask.
 pub const CHUNK: usize = 64;
 /// The lowest bit of each of eight bytes.
 pub const LOW_BITS: u64 = 0x0101_0101_0101_0101;

@@ -3,6 +3,9 @@
 //! html5gum cuts the document into tokens by the rules of the WHATWG standard (section 13.2.5). No tree is built, so
 //! elements that are not nested right keep their texts in the order of the document. The tags of an element that is
 //! a box of its own separate words, and so does `br`; other tags do not.
+//!
+//! [`source`] passes the document to html5gum, [`elements`] says what each element means for the text, and [`page`] what
+//! a page is about.
 
 mod elements;
 mod page;
