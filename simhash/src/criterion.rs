@@ -59,25 +59,25 @@ impl CriterionDocument {
     }
 
     fn read(document: &str) -> Result<Self, InvalidOptions> {
-        let mut read = Self::default();
+        let mut criterion = Self::default();
         for (key, value) in members(document)? {
             let value = value.get();
             let wrong = |allowed| InvalidOptions::wrong_value(key.clone(), value, allowed);
             match key.as_str() {
-                "bands" => read.bands = Some(read_bands(value).map_err(wrong)?),
-                "max_distance" => read.max_distance = Some(read_distance(value).map_err(wrong)?),
-                "resemblance" => read.resemblance = read_resemblance(value).map_err(wrong)?,
-                "weights" if value == r#""table""# => read.weights_of_table = true,
-                _ => read.options.set(key, value)?,
+                "bands" => criterion.bands = Some(read_bands(value).map_err(wrong)?),
+                "max_distance" => criterion.max_distance = Some(read_distance(value).map_err(wrong)?),
+                "resemblance" => criterion.resemblance = read_resemblance(value).map_err(wrong)?,
+                "weights" if value == r#""table""# => criterion.weights_of_table = true,
+                _ => criterion.options.set(key, value)?,
             }
         }
-        if let LeastResemblance::Given(least) = read.resemblance
-            && read.bands.or(bands_of(least)).is_none()
+        if let LeastResemblance::Given(least) = criterion.resemblance
+            && criterion.bands.or(bands_of(least)).is_none()
         {
             let allowed = "at least 0.6, unless \"bands\" is given: bands find few texts that resemble each other less";
             return Err(InvalidOptions::wrong_value("resemblance".to_owned(), &least.to_string(), allowed));
         }
-        Ok(read)
+        Ok(criterion)
     }
 
     /// Whether two texts are near-duplicates; None if one of them has no feature. An error if the document is about
@@ -90,9 +90,8 @@ impl CriterionDocument {
         if resembles != Some(true) {
             return Ok(resembles);
         }
-        let of_a = fingerprinter.summary(a, bands)?;
-        let of_b = fingerprinter.summary(b, bands)?;
-        Ok(of_a.zip(of_b).map(|(a, b)| a.shares_band(&b, bands)))
+        let (a, b) = (fingerprinter.summary(a, bands)?, fingerprinter.summary(b, bands)?);
+        Ok(a.zip(b).map(|(a, b)| a.shares_band(&b, bands)))
     }
 
     /// The criterion for texts that are compared; an error if the document is about fingerprints.

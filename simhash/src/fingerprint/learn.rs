@@ -67,8 +67,8 @@ impl TextSample {
 
     /// Offers a text. Most texts of a large table cost only their hash.
     pub fn add(&mut self, text: &str) -> Result<()> {
-        let read = &text[..text.floor_char_boundary(MAX_READ_BYTES)];
-        let hash = hash(read.as_bytes());
+        let beginning = &text[..text.floor_char_boundary(MAX_READ_BYTES)];
+        let hash = hash(beginning.as_bytes());
         let Err(position) = self.texts.binary_search_by_key(&hash, |(hash, _)| *hash) else {
             return Ok(());
         };
@@ -76,8 +76,8 @@ impl TextSample {
             return Ok(());
         }
         let mut copy = String::new();
-        copy.try_reserve_exact(read.len())?;
-        copy.push_str(read);
+        copy.try_reserve_exact(beginning.len())?;
+        copy.push_str(beginning);
         if self.texts.len() == self.size {
             self.texts.pop();
         }
@@ -125,15 +125,15 @@ impl TextSample {
         let mut scratch = Scratch::default();
         let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, tick);
         let frequencies = self.frequencies(tick, |text| {
-            let mut of_text = FeatureTable::default();
-            of_text.reset(0, false, tick)?;
+            let mut table = FeatureTable::default();
+            table.reset(0, false, tick)?;
             each_with_previous(&mut fingerprinter, text, |previous, hash| {
                 if let Some(previous) = previous {
-                    of_text.insert(join(previous, hash), tick)?;
+                    table.insert(join(previous, hash), tick)?;
                 }
-                of_text.insert(hash, tick).map(drop)
+                table.insert(hash, tick).map(drop)
             })?;
-            Ok(of_text)
+            Ok(table)
         })?;
         let is_common = |hash| self.is_common(frequencies.count(hash));
         let mut common = FeatureTable::default();
@@ -300,8 +300,8 @@ mod tests {
 
     #[test]
     fn common_features_weigh_less() {
-        let text = |n| format!("The n{n} {} {}", if n % 2 == 0 { "even" } else { "odd" }, n / 3);
-        let texts = sample((0..100).map(text), 300);
+        let nth_text = |n| format!("The n{n} {} {}", if n % 2 == 0 { "even" } else { "odd" }, n / 3);
+        let texts = sample((0..100).map(nth_text), 300);
         // ln(1 + ln(100 / 51)) / ln(1 + ln(100 / 2)) = .52 / 1.59 = .32
         let expected = [(1, "the"), (2, "even"), (2, "odd")].map(|(fifths, feature)| (fifths, feature.to_owned()));
         assert_eq!(learnt(&texts, 3), expected);
@@ -313,10 +313,10 @@ mod tests {
 
     #[test]
     fn order_and_copies_change_nothing() {
-        let text = |n| format!("{} {} {} {}", n % 7, n % 11, n % 13, n);
-        let found = learnt(&sample((0..400).map(text), 50), 10);
+        let nth_text = |n| format!("{} {} {} {}", n % 7, n % 11, n % 13, n);
+        let found = learnt(&sample((0..400).map(nth_text), 50), 10);
         assert_eq!(found.len(), 10);
-        assert_eq!(learnt(&sample((0..400).rev().chain(100..300).map(text), 50), 10), found);
+        assert_eq!(learnt(&sample((0..400).rev().chain(100..300).map(nth_text), 50), 10), found);
     }
 
     #[test]
@@ -356,8 +356,8 @@ mod tests {
             let common: String = (0..500).map(word).collect();
             let sample = sample((0..20).map(|n| format!("{n} {common}")), TABLE_SAMPLE);
             let json = sample.learn_table(&Options::default(), &|| ()).expect("memory suffices");
-            let read: serde_json::Map<_, _> = serde_json::from_str(&json).expect("JSON");
-            (read.len(), json.len())
+            let map: serde_json::Map<_, _> = serde_json::from_str(&json).expect("JSON");
+            (map.len(), json.len())
         };
         let (short, _) = weights(|n| format!("w{n} "));
         let (long, bytes) = weights(|n| format!("{n}{} ", "w".repeat(1000)));

@@ -20,8 +20,8 @@ pub const COPY: f64 = 0.84;
 /// features. With `"tokens": "chars"`, there are no pairs, since sequences of characters have the order in them.
 ///
 /// Features are told apart by their hashes, as in the fingerprint. That needs no memory for their bytes; among pairs of
-/// texts with a million features each, one in ten million has a collision. Costs as much as two to
-/// three fingerprints of each text, in time and in memory.
+/// texts with a million features each, one in ten million has a collision. Costs as much as two to three fingerprints of
+/// each text, in time and in memory.
 pub fn resemblance(fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Result<Option<f64>> {
     Prepared::new(fingerprinter, a)?.resemblance_from(0.0, fingerprinter, b)
 }
@@ -63,8 +63,8 @@ impl Prepared {
             of_sets(&self.features.table, reached, fingerprinter, other)?
         } else {
             let other = fingerprinter.weighted_features_and_pairs(other)?;
-            let (of_other, common) = total_and_common(&other, &self.features, fingerprinter.tick);
-            share(common, self.features.total(fingerprinter.tick), of_other)
+            let (other_total, common) = total_and_common(&other, &self.features, fingerprinter.tick);
+            share(common, self.features.total(fingerprinter.tick), other_total)
         };
         Ok(if agrees { found } else { found.map(|_| 0.0) })
     }
@@ -77,7 +77,7 @@ impl Prepared {
 /// The resemblance of a text with these features and another one, or 0 if it is seen to be less than `least`; None if a
 /// text has no feature.
 fn of_sets(features: &FeatureTable, least: f64, fingerprinter: &mut Fingerprinter, other: &str) -> Result<Option<f64>> {
-    let of_self = features.distinct() as u128;
+    let own = features.distinct() as u128;
     let (mut common, mut others, mut is_out_of_reach) = (0u128, 0u128, false);
     // Features are looked up as they are read. To scan the slots of a finished table would take longer: most of them
     // are free, and each branch on that is mispredicted.
@@ -86,16 +86,16 @@ fn of_sets(features: &FeatureTable, least: f64, fingerprinter: &mut Fingerprinte
         common += is_common as u128;
         others += (hashes.len() - is_common) as u128;
         // At best, the rest of the other text has all features of this one.
-        let most = share(of_self, of_self, of_self + others);
+        let most = share(own, own, own + others);
         is_out_of_reach = least > 0.0 && !hashes.is_empty() && most.is_none_or(|most| most < least);
         // Any error ends the reading. This one is not reported.
         if is_out_of_reach { Err(Error::TooManyFeatures) } else { Ok(()) }
     };
-    let counted = fingerprinter.count_compared(other, count);
+    let distinct = fingerprinter.count_compared(other, count);
     if is_out_of_reach {
-        return Ok((of_self > 0).then_some(0.0));
+        return Ok((own > 0).then_some(0.0));
     }
-    Ok(share(common, of_self, counted? as u128))
+    Ok(share(common, own, distinct? as u128))
 }
 
 /// The sum of the weights of a text's features, and that of the smaller of their weights in this and another text.

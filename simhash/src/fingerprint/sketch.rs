@@ -64,8 +64,8 @@ impl Comparison {
     #[inline(always)]
     pub fn difference(self, a: &DifferenceSketch, b: &DifferenceSketch) -> i64 {
         let odd: u32 = a.parities.iter().zip(&b.parities).map(|(a, b)| (a ^ b).count_ones()).sum();
-        let of_sizes = (i64::from(a.size) - i64::from(b.size)).abs() - self.rounding;
-        of_sizes.max(i64::from(odd * self.weight))
+        let size_difference = (i64::from(a.size) - i64::from(b.size)).abs() - self.rounding;
+        size_difference.max(i64::from(odd * self.weight))
     }
 }
 

@@ -86,16 +86,16 @@ pub fn layout_costs(
     searches: impl IntoIterator<Item = (i32, i32)>,
     tick: &dyn Fn(),
 ) -> Result<Vec<LayoutCost>> {
-    let mut counted = CountedSample::new(sample, rows)?;
+    let mut sample = CountedSample::new(sample, rows)?;
     let mut layouts = Vec::new();
     for (blocks, max_distance) in searches {
         if let Some(probes) = probes(blocks, max_distance) {
-            layouts.push(counted.layout(blocks, max_distance, probes, tick)?);
+            layouts.push(sample.layout(blocks, max_distance, probes, tick)?);
         }
     }
     for index in 0..layouts.len() {
         let layout = &layouts[index];
-        let is_better = |(other, of_other): (usize, &LayoutCost)| (of_other.cost, other) < (layout.cost, index);
+        let is_better = |(other, other_layout): (usize, &LayoutCost)| (other_layout.cost, other) < (layout.cost, index);
         layouts[index].best = !layouts.iter().enumerate().any(is_better);
     }
     Ok(layouts)
@@ -123,8 +123,8 @@ impl CountedSample {
         // Take queries evenly spaced in sorted order, so that fingerprints that begin alike get their share.
         let queries = collect_exact(*QUERIES.end(), spaced_evenly(&fingerprints, *QUERIES.end()))?;
         let equal = fingerprints.chunk_by(u64::eq);
-        let group = |equal: &[u64]| EqualFingerprints { fingerprint: equal[0], count: equal.len() as u32 };
-        let groups = collect_exact(equal.clone().count(), equal.map(group))?;
+        let count_equal = |equal: &[u64]| EqualFingerprints { fingerprint: equal[0], count: equal.len() as u32 };
+        let groups = collect_exact(equal.clone().count(), equal.map(count_equal))?;
         Ok(Self { groups, queries, sampled: fingerprints.len() as u64, rows: rows.max(fingerprints.len() as f64) })
     }
 
@@ -152,13 +152,13 @@ impl CountedSample {
         // Queries, each with the number of fingerprints that it has found.
         let mut searches = collect_exact(count, spaced_evenly(&self.queries, count).map(|query| (query, 0)))?;
 
-        for (number, &of_block) in probed.iter().enumerate() {
-            self.sort_by(of_block.block);
+        for (number, &probed_block) in probed.iter().enumerate() {
+            self.sort_by(probed_block.block);
             // Count only fingerprints that no earlier block has found.
             let earlier = probed.get(..number).unwrap_or_default();
             for (query, found) in &mut searches {
                 tick();
-                *found += first_found(&self.groups, *query, of_block, earlier);
+                *found += first_found(&self.groups, *query, probed_block, earlier);
             }
         }
         let (candidates, worst) = self.candidates(&searches, uniform_share);
@@ -172,8 +172,8 @@ impl CountedSample {
 
     /// The share of the commonest value of the block that the groups are sorted by.
     fn commonest(&self, block: Block) -> f64 {
-        let value = |group: &EqualFingerprints| block.value(group.fingerprint);
-        let equal = self.groups.chunk_by(|a, b| value(a) == value(b));
+        let value_of = |group: &EqualFingerprints| block.value(group.fingerprint);
+        let equal = self.groups.chunk_by(|a, b| value_of(a) == value_of(b));
         let most =
             equal.map(|groups| groups.iter().map(|group| u64::from(group.count)).sum::<u64>()).max().unwrap_or(0);
         most as f64 / self.sampled.max(1) as f64
@@ -206,8 +206,8 @@ impl CountedSample {
         let variance = found.iter().map(|&found| (found as f64 - mean).powi(2)).sum::<f64>() / queries;
         let sampled = self.sampled as f64 / self.rows;
         let sampling = (1.0 - sampled) * (mean + 2.0 * ((mean + 2.0 * mean * mean) / queries).sqrt());
-        let of_table = (variance - sampling).max(mean * sampled).min(variance);
-        let nearer = if variance > 0.0 { (of_table / variance).sqrt() } else { 1.0 };
+        let table_variance = (variance - sampling).max(mean * sampled).min(variance);
+        let nearer = if variance > 0.0 { (table_variance / variance).sqrt() } else { 1.0 };
         found.sort_unstable_by(|a, b| b.cmp(a));
         let worst = &found[..found.len().div_ceil(100)];
         let worst = worst.iter().sum::<u64>() as f64 / worst.len() as f64;

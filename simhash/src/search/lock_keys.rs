@@ -109,8 +109,8 @@ mod tests {
     #[test]
     fn keys_depend_on_secret_and_scope() {
         let (secret, other) = (secret(), Secret([7; _]));
-        let of_bands = |secret, scope| LockKeys { secret, scope }.of_bands(&[1, 2, 3, 4, 5, 6]);
-        let own = of_bands(&secret, 0);
-        assert!(!share_key(&own, &of_bands(&secret, 1)) && !share_key(&own, &of_bands(&other, 0)));
+        let band_keys = |secret, scope| LockKeys { secret, scope }.of_bands(&[1, 2, 3, 4, 5, 6]);
+        let own = band_keys(&secret, 0);
+        assert!(!share_key(&own, &band_keys(&secret, 1)) && !share_key(&own, &band_keys(&other, 0)));
     }
 }

@@ -297,8 +297,8 @@ fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut S
     // Case folding turns one character into at most three, of two bytes each.
     reserve(out, scratch.len() * 3)?;
     let mut writer = SignificantWriter { out, case_fold, is_after_greek: false };
-    let written = if case_fold { FOLD.fold(scratch).write_to(&mut writer) } else { writer.write_str(scratch) };
-    let Ok(()) = written else { unreachable!("writing to a string does not fail") };
+    let result = if case_fold { FOLD.fold(scratch).write_to(&mut writer) } else { writer.write_str(scratch) };
+    let Ok(()) = result else { unreachable!("writing to a string does not fail") };
     Ok(())
 }
 
@@ -418,8 +418,8 @@ pub fn normalise_separators(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn
     for (start, c) in ticking(normal.char_indices(), tick) {
         if !c.is_ascii() && kind(c.into()) == SEPARATOR {
             separator.clear();
-            let written = NFKC.normalize_to(c.encode_utf8(&mut [0; 4]), &mut separator);
-            let Ok(()) = written else { unreachable!("writing to a string does not fail") };
+            let result = NFKC.normalize_to(c.encode_utf8(&mut [0; 4]), &mut separator);
+            let Ok(()) = result else { unreachable!("writing to a string does not fail") };
             out.replace(start..start + c.len_utf8(), &separator)?;
         }
     }

@@ -88,9 +88,9 @@ impl Places {
     pub fn finder<'a>(&'a self, tick: &'a dyn Fn()) -> Result<Finder<'a>> {
         let mut steps = Vec::new();
         for edits in self.0.iter().rev() {
-            let read =
+            let cursor =
                 || -> Cursor<'a> { (Box::new(ticking(edits.iter(), tick)) as Box<dyn Iterator<Item = _>>).peekable() };
-            push(&mut steps, (read(), read()))?;
+            push(&mut steps, (cursor(), cursor()))?;
         }
         Ok(Finder(steps))
     }

@@ -87,9 +87,9 @@ pub fn matches(
     NormalForm::new(content, options, tick)?.place(unit, found.iter_mut().map(|found| &mut found.content), tick)?;
     let mut order = indexes(found.len(), tick)?;
     sort(&mut order, &|index| found[*index as usize].clue.start.into(), u32::BITS, tick);
-    let mut of_clue = collect_exact(found.len(), order.iter().map(|index| found[*index as usize].clue.clone()))?;
-    NormalForm::new(clue, options, tick)?.place(unit, of_clue.iter_mut(), tick)?;
-    for (index, range) in order.into_iter().zip(of_clue) {
+    let mut clue_ranges = collect_exact(found.len(), order.iter().map(|index| found[*index as usize].clue.clone()))?;
+    NormalForm::new(clue, options, tick)?.place(unit, clue_ranges.iter_mut(), tick)?;
+    for (index, range) in order.into_iter().zip(clue_ranges) {
         found[index as usize].clue = range;
     }
     Ok(found)
@@ -125,11 +125,11 @@ pub(super) fn shared_runs(
             Ok(())
         })?;
     }
-    let number = |letter| letters.get(&letter).map_or(UNKNOWN, |number| *number as u32);
+    let number_of = |letter| letters.get(&letter).map_or(UNKNOWN, |number| *number as u32);
     match letters.len() as u32 + UNKNOWN {
         ..=UNKNOWN | u16::TAKEN.. => shared_by_tokens(fingerprinter, [content, clue], changed, token),
-        ..u8::TAKEN => shared_by_tokens(fingerprinter, [content, clue], changed, |letter, _| number(letter) as u8),
-        _ => shared_by_tokens(fingerprinter, [content, clue], changed, |letter, _| number(letter) as u16),
+        ..u8::TAKEN => shared_by_tokens(fingerprinter, [content, clue], changed, |letter, _| number_of(letter) as u8),
+        _ => shared_by_tokens(fingerprinter, [content, clue], changed, |letter, _| number_of(letter) as u16),
     }
 }
 
@@ -220,7 +220,7 @@ impl<'a> NormalForm<'a> {
             return Err(Error::NormalFormTooLong);
         }
         let (mut places, mut without_markup, mut normal) = (Places::default(), String::new(), String::new());
-        let read = match options.markup {
+        let plain = match options.markup {
             None => text,
             Some(markup) => {
                 let page = (markup == Markup::Main).then(Page::default);
@@ -228,7 +228,7 @@ impl<'a> NormalForm<'a> {
                 &without_markup
             }
         };
-        normalise_with_edits(read, options.case_fold, &mut normal, places.step()?, tick)?;
+        normalise_with_edits(plain, options.case_fold, &mut normal, places.step()?, tick)?;
         drop(without_markup);
         options.ignore.remove(&mut normal, Some(&mut places), tick)?;
         Ok(Self { text, normal, places, tokens: options.tokens })

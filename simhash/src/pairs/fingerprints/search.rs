@@ -225,10 +225,10 @@ impl PairSearch {
             // The split is not worth it, since the bits are not as expected: sample them and choose others.
         }
         let worths = Worths::sample(&self.rows.fingerprints[bucket.slice.clone()]);
-        let of_rest = self.plan.choose(len, worths.below(bucket.rest), bucket.budget);
-        let of_all = self.plan.choose(len, worths.below(64), self.max_distance);
+        let by_rest = self.plan.choose(len, worths.below(bucket.rest), bucket.budget);
+        let by_all = self.plan.choose(len, worths.below(64), self.max_distance);
         let all = Bucket { slice: bucket.slice.clone(), rest: 64, budget: self.max_distance };
-        let (bucket, choice) = if of_all.cost < of_rest.cost { (&all, of_all) } else { (bucket, of_rest) };
+        let (bucket, choice) = if by_all.cost < by_rest.cost { (&all, by_all) } else { (bucket, by_rest) };
         let Some(width) = choice.width else { return Ok(false) };
         self.split_by_worths(bucket, worths, width, 1.0, tick)
     }
@@ -245,8 +245,8 @@ impl PairSearch {
     ) -> Result<bool> {
         let Bucket { ref slice, rest, budget } = *bucket;
         let (len, wanted) = (slice.len(), budget + 1);
-        let block = |(low, wide)| PartitionBlock::new(low, wide, width + SPARE_BITS);
-        let blocks = collect_exact(wanted as usize, worths.cut(rest, wanted, width).map(block))?;
+        let with_spare_bits = |(low, wide)| PartitionBlock::new(low, wide, width + SPARE_BITS);
+        let blocks = collect_exact(wanted as usize, worths.cut(rest, wanted, width).map(with_spare_bits))?;
         // Bits that are worth too little make fewer blocks.
         if blocks.len() < wanted as usize {
             return Ok(false);

@@ -49,6 +49,7 @@ pub struct Page {
     sections: usize,
 }
 
+/// The attribute that is being read.
 #[derive(Default)]
 pub(super) struct Attribute {
     pub name: Prefix,
@@ -167,8 +168,8 @@ impl Page {
     pub fn end(mut self, out: &mut Vec<u8>, places: Option<&mut Places>) -> Result<bool> {
         self.end_article(out.len());
         let visible = |text: &[u8]| text.iter().filter(|byte| **byte > b' ').count();
-        let of_articles = || self.articles.iter().map(|article| visible(&out[article.clone()])).sum::<usize>();
-        if !self.has_main && 2 * of_articles() >= visible(out) {
+        let visible_in_articles = || self.articles.iter().map(|article| visible(&out[article.clone()])).sum::<usize>();
+        if !self.has_main && 2 * visible_in_articles() >= visible(out) {
             let (mut length, mut read) = (0, 0);
             let mut edits = places.map(Places::step).transpose()?;
             for article in self.articles {

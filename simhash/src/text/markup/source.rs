@@ -70,8 +70,8 @@ impl<'a> HtmlSource<'a> {
         }
         self.skip(offset);
         // A separator that stands for all of them is read.
-        let read = if separate { SEPARATOR.len() } else { 0 };
-        self.skipped.set(self.skipped.get() + offset - read);
+        let separator = if separate { SEPARATOR.len() } else { 0 };
+        self.skipped.set(self.skipped.get() + offset - separator);
         separate
     }
 }
