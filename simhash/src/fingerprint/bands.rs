@@ -21,16 +21,16 @@
 //!    of neighbours by the hash that [`neighbours`](super::neighbours) defines. Shingles of characters have no pairs.
 //! 2. A part weighs 1. With the option `weights`, a feature weighs what it says, in billionths, and a pair as much as
 //!    the lighter of its two features. A part that weighs 0 is none. A text without a part has no bands.
-//! 3. If the option `weight` is `tf` or `log`, each occurrence of a part is a part, by [`occurrence`]. It weighs what it
-//!    adds to the weight of the occurrences before it, as a share of what one occurrence weighs: 1 for `tf`; for `log`,
-//!    `round(256 * (1 + ln(n))) - round(256 * (1 + ln(n - 1)))` of 256, which may be 0 from the 262nd on.
+//! 3. If the option `weight` is `tf` or `log`, each occurrence of a part is a part, by [`occurrence`]. It weighs what
+//!    it adds to the weight of the occurrences before it, as a share of what one occurrence weighs: 1 for `tf`; for
+//!    `log`, `round(256 * (1 + ln(n))) - round(256 * (1 + ln(n - 1)))` of 256, which may be 0 from the 262nd on.
 //! 4. Six bands in a row, from band 0 on, are a group, with 24 minima. In round `r` of group `g`, from 0 to 47, the
 //!    hash of each part is multiplied by [`FACTORS`]`[g][r]`. Up to round 23 the part stands at one minimum: the
 //!    product's upper half, times 24, divided by 2^32. In round `24 + j` it stands at minimum `j`. Its value there is
 //!    the product's lower half, XORed with the upper half of its hash.
-//! 5. A minimum is the least value that stands there in the first round in which any does. A part counts for minimum `j`
-//!    if the upper half of its hash's product with `FACTORS[g][24 + j]` is less than 2^32 times its weight: so minima
-//!    are equal with the probability of the weighted resemblance. If no part counts, all do.
+//! 5. A minimum is the least value that stands there in the first round in which any does. A part counts for minimum
+//!    `j` if the upper half of its hash's product with `FACTORS[g][24 + j]` is less than 2^32 times its weight: so
+//!    minima are equal with the probability of the weighted resemblance. If no part counts, all do.
 //! 6. Band `i` is made of the minima from `4 * (i % 6)` to `4 * (i % 6) + 3` of its group, in 16 bytes, each
 //!    little-endian: the lower half of their xxh3-64 with seed 0, whatever the options' seed, as a signed integer.
 //! 7. By the option `same`, each band is XORed with the upper half of a 64-bit product, the digest of what must be the

@@ -3,7 +3,7 @@
 //!
 //! 1. [`features`] cuts a text into features, which are made of [`units`], and hashes them by [`hash`].
 //! 2. [`collect`] stores the distinct ones in a [`feature_table`], with a cache of [`seen_words`] before it, and their
-//!    pairs of [`neighbours`]. [`line`] is a short cut for short texts.
+//!    pairs of [`neighbours`]. [`mod@line`] is a short cut for short texts.
 //! 3. [`weights`] and [`weight_map`] decide how much each counts; [`learn`] finds weights in a sample of texts.
 //! 4. [`tally`] adds up the votes of the features on every bit of the fingerprint, [`size`] counts them, and [`bands`]
 //!    are made of them, to find texts that resemble each other.

@@ -20,8 +20,8 @@ pub const COPY: f64 = 0.84;
 /// features. With `"tokens": "chars"`, there are no pairs, since sequences of characters have the order in them.
 ///
 /// Features are told apart by their hashes, as in the fingerprint. That needs no memory for their bytes; among pairs of
-/// texts with a million features each, one in ten million has a collision. Costs as much as two to three fingerprints of
-/// each text, in time and in memory.
+/// texts with a million features each, one in ten million has a collision. Costs as much as two to three fingerprints
+/// of each text, in time and in memory.
 pub fn resemblance(fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Result<Option<f64>> {
     Prepared::new(fingerprinter, a)?.resemblance_from(0.0, fingerprinter, b)
 }

@@ -89,7 +89,7 @@ pub struct Finder<'a> {
     steps: usize,
     /// The items, [`packed`] with their keys.
     order: Vec<u64>,
-    /// Items with the key of the bucket that may be near none of those that they were compared with, and their sketches.
+    /// Items with the key that may be near none of those that they were compared with, and their sketches.
     refuted: Vec<u32>,
     refuted_sketches: Vec<DifferenceSketch>,
     /// The items of the bucket.

@@ -1,9 +1,9 @@
 //! All near texts, and their clusters.
 //!
 //! Near texts are found by their [`sketches`]: those that share a band are [`candidates`]. [`verification`] reads the
-//! texts of candidates and compares their features, to find the clusters of [`confirmed`] near-duplicates, by [`stars`],
-//! or the rows that are [`kept`] if each row that duplicates an earlier one is dropped. [`in_memory`] does it for texts
-//! that are all in memory.
+//! texts of candidates and compares their features, to find the clusters of [`confirmed`] near-duplicates, by
+//! [`stars`], or the rows that are [`kept`] if each row that duplicates an earlier one is dropped. [`in_memory`] does
+//! it for texts that are all in memory.
 
 mod candidates;
 mod confirmed;

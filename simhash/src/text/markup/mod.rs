@@ -4,8 +4,8 @@
 //! elements that are not nested right keep their texts in the order of the document. The tags of an element that is
 //! a box of its own separate words, and so does `br`; other tags do not.
 //!
-//! [`source`] passes the document to html5gum, [`elements`] says what each element means for the text, and [`page`] what
-//! a page is about.
+//! [`source`] passes the document to html5gum, [`elements`] says what each element means for the text, and [`page`]
+//! what a page is about.
 
 mod elements;
 mod page;
