@@ -1,8 +1,8 @@
 //! Near-duplicate text in PostgreSQL: searches by bands and fingerprints, and guards that keep copies out of tables.
 //!
 //! The crate [`simhash`] is the algorithm and does not depend on PostgreSQL. The crate [`postgres`] wraps the server's
-//! interfaces. The module `sql` has the SQL functions, which `sql/pg_simhash.sql` declares; `trace` writes down the steps of
-//! guarded rows, for a test.
+//! interfaces. The module `sql` has the SQL functions, which `sql/pg_simhash.sql` declares; `trace` writes down the
+//! steps of guarded rows, for a test.
 
 // In bindings of earlier versions, the numbers of system caches have another type, and these functions take pointers to
 // mutable values.

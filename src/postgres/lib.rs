@@ -1,15 +1,15 @@
 //! PostgreSQL's interfaces that the SQL functions need. Of the crate `simhash` only the errors are used.
 //!
-//! - Calls: [`call`], [`arrays`], [`text`], [`text_identity`], [`trigger`] and [`window`] read what a function is given;
-//!   [`parameters`] reads those of full text search; [`on_conflict`] says what the client's statement may lock.
+//! - Calls: [`call`], [`arrays`], [`text`], [`text_identity`], [`trigger`] and [`window`] read what a function is
+//!   given; [`parameters`] reads those of full text search; [`on_conflict`] says what the client's statement may lock.
 //! - Expressions: [`expression`] reads and builds trees, [`row_expression`] parses what users write, and [`built_in`]
 //!   finds the code in it that PostgreSQL does not ship.
-//! - Tables: [`catalog`] models the catalogs, and locks the names in statements against renaming; [`planner`] works with
-//!   the planner; [`heap`] reads rows; [`row_movement`] recognises rows that an UPDATE moves to another partition.
-//! - Statements: [`spi`] and [`query`] run them, with names as [`server_text`]; [`owner`] runs code with the rights of a
-//!   table's owner, [`subtransaction`] in a subtransaction; [`settings`] reads and changes settings.
-//! - Errors: [`error`] makes errors and notices, [`raised`] raises errors with fields that pgrx lacks, and [`interrupts`]
-//!   cancel.
+//! - Tables: [`catalog`] models the catalogs, and locks the names in statements against renaming; [`planner`] works
+//!   with the planner; [`heap`] reads rows; [`row_movement`] recognises rows that an UPDATE moves to another partition.
+//! - Statements: [`spi`] and [`query`] run them, with names as [`server_text`]; [`owner`] runs code with the rights of
+//!   a table's owner, [`subtransaction`] in a subtransaction; [`settings`] reads and changes settings.
+//! - Errors: [`error`] makes errors and notices, [`raised`] raises errors with fields that pgrx lacks, and
+//!   [`interrupts`] cancel.
 //! - Values: [`json`] writes JSON and converts `jsonb`, [`ordering`] compares values of any type, [`list`] reads lists,
 //!   and [`memory`] has collections that grow.
 //! - [`ffi`] declares what pgrx does not bind, or binds by functions of its own.

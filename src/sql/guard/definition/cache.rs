@@ -120,8 +120,8 @@ unsafe extern "C-unwind" fn table_changed(_argument: Datum, table: Oid) {
     });
 }
 
-/// PostgreSQL calls this if a function, a label of an enum or a schema may have changed, which an expression of any guard
-/// may name.
+/// PostgreSQL calls this if a function, a label of an enum or a schema may have changed, which an expression of any
+/// guard may name.
 #[pg_guard]
 unsafe extern "C-unwind" fn name_changed(_argument: Datum, _cache: c_int, _hash: u32) {
     CHANGED.set(vec![Oid::INVALID]);

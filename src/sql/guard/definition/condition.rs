@@ -63,8 +63,8 @@ fn parse(table: &Relation, sql: &str, name: &CStr) -> Result<Expression> {
 #[derive(Clone)]
 pub struct Unless {
     pub sql: String,
-    /// The functions in it that PostgreSQL does not ship. The SQL names them without the types of their arguments, so by
-    /// a new function of the same name it could come to mean that one, which another user has made.
+    /// The functions in it that PostgreSQL does not ship. The SQL names them without the types of their arguments, so
+    /// by a new function of the same name it could come to mean that one, which another user has made.
     pub functions: BTreeSet<String>,
 }
 

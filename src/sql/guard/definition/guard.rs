@@ -49,8 +49,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Reads what the trigger of an event needs, which executes `function`. An error if it could not decide: a column is
-    /// missing, a table cannot be searched, or its rows are elsewhere.
+    /// Reads what the trigger of an event needs, which executes `function`. An error if it could not decide: a column
+    /// is missing, a table cannot be searched, or its rows are elsewhere.
     pub fn new(function: Oid, identity: Identity, event: &RowEvent) -> Result<Self> {
         let arguments =
             identity.arguments.iter().map(|argument| from_bytes(argument.to_bytes())).collect::<Result<Vec<_>, _>>()?;

@@ -76,7 +76,8 @@ impl Members {
         self.with_rows.iter().map(searched).collect()
     }
 
-    /// As [`Self::searched`], with the mark column of a guard that marks. An error if the column cannot store the marks.
+    /// As [`Self::searched`], with the mark column of a guard that marks. An error if the column cannot store the
+    /// marks.
     pub fn searched_with_marks(
         &self,
         arguments: &Arguments,
