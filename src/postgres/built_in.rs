@@ -3,8 +3,6 @@
 //! Such code means the same in every session. Other code may not: PL/pgSQL, for example, looks up the names of types
 //! when a session first calls a function, and finds those that the session has made.
 
-use std::collections::BTreeSet;
-
 use pgrx::pg_sys::{self, NodeTag, Oid};
 
 use crate::catalog::types::type_name;
@@ -71,25 +69,47 @@ const BY_SETTING: [u32; 11] = [
     pg_sys::F_QUOTE_IDENT,
 ];
 
-/// What an expression runs, at any depth, that PostgreSQL does not ship, or that does not depend on its arguments
-/// alone, for a message: `function app.f(text)`. Immutable functions for which `is_own` is true count as PostgreSQL's.
+/// Which functions of PostgreSQL an expression may run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Allowed {
+    /// Those that depend on their arguments alone, and on the time of the transaction.
+    Immutable,
+    All,
+}
+
+/// What an expression runs, at any depth, that PostgreSQL does not ship, or that is not allowed, for a message:
+/// `function app.f(text)`. Functions for which `is_own` is true count as PostgreSQL's.
+///
+/// PostgreSQL's own objects are found first, whatever else has their names. By the name of another function or
+/// operator, an expression could come to mean what somebody makes later: a function whose arguments fit better, or a
+/// type.
 ///
 /// Enums are allowed, whose functions PostgreSQL ships, and columns of any type that are only read: as a value, by a
 /// cast that runs no function, for one of their fields, or by IS NULL. A text search configuration or dictionary is
 /// code too, and is allowed as a constant that PostgreSQL ships.
-pub fn other_code(expression: Expression, is_own: impl Fn(Oid) -> bool) -> Result<Option<String>> {
+pub fn other_code(expression: Expression, allowed: Allowed, is_own: impl Fn(Oid) -> bool) -> Result<Option<String>> {
     let parts = expression.parts();
     let only_read: Vec<_> = parts.iter().filter_map(|&part| read_by(part)).chain([expression]).collect();
     let is_code = |function: &Oid| {
         // SAFETY: func_volatile looks up a system cache; the function is in a valid expression.
         let is_immutable = || unsafe { pg_sys::func_volatile(*function) } as u8 == pg_sys::PROVOLATILE_IMMUTABLE;
-        let is_shipped = is_built_in(*function) && !BY_SETTING.contains(&function.to_u32()) || is_own(*function);
-        !(is_shipped && is_immutable() || STABLE.contains(&function.to_u32()))
+        let is_by_setting = || BY_SETTING.contains(&function.to_u32());
+        let is_allowed = || match allowed {
+            Allowed::All => true,
+            Allowed::Immutable => STABLE.contains(&function.to_u32()) || is_immutable() && !is_by_setting(),
+        };
+        !((is_built_in(*function) || is_own(*function)) && is_allowed())
     };
     for part in parts {
         if let Some(function) = part.functions().into_iter().find(is_code) {
             // SAFETY: format_procedure accepts any OID, and returns a NUL-terminated name.
             return Ok(Some(format!("function {}", unsafe { from_server(pg_sys::format_procedure(function)) }?)));
+        }
+        if let Some(operator) = part.operator().filter(|&operator| !is_built_in(operator))
+            && !part.functions().into_iter().all(&is_own)
+        {
+            // SAFETY: format_operator accepts any OID, and returns a NUL-terminated name.
+            return Ok(Some(format!("operator {}", unsafe { from_server(pg_sys::format_operator(operator)) }?)));
         }
         let is_read =
             matches!(part.tag(), NodeTag::T_Var | NodeTag::T_FieldSelect) && only_read.iter().any(|read| read.is(part));
@@ -97,19 +117,11 @@ pub fn other_code(expression: Expression, is_own: impl Fn(Oid) -> bool) -> Resul
         if let Some(of_type) = part.any_value_type().filter(|of_type| !is_read && is_other(of_type)) {
             return Ok(Some(format!("type {}", type_name(of_type)?)));
         }
-        if !is_allowed(part) {
+        if !is_allowed_kind(part, allowed) {
             return Ok(Some(format!("{:?}", part.tag()).replace("T_", "an expression of the kind ")));
         }
     }
     Ok(None)
-}
-
-/// The functions in an expression, at any depth, that PostgreSQL does not ship: `app.f(pg_catalog.text)`.
-pub fn other_functions(expression: Expression) -> Result<BTreeSet<String>> {
-    let functions = expression.parts().into_iter().flat_map(Expression::functions);
-    let others = functions.filter(|&function| !is_built_in(function));
-    // SAFETY: format_procedure_qualified accepts any OID, and returns a NUL-terminated name.
-    others.map(|function| unsafe { from_server(pg_sys::format_procedure_qualified(function)) }).collect()
 }
 
 /// Whether a function or a type is one that PostgreSQL ships, which nobody can drop.
@@ -140,10 +152,12 @@ fn read_by(node: Expression) -> Option<Expression> {
 }
 
 /// Whether a node is of a kind that runs no code but the functions in it and those of its types.
-fn is_allowed(node: Expression) -> bool {
+fn is_allowed_kind(node: Expression, allowed: Allowed) -> bool {
     use pg_sys::SQLValueFunctionOp::SVFOP_LOCALTIMESTAMP_N;
     // Times come first in the list of these functions. Then come users and schemas.
-    node.node::<pg_sys::SQLValueFunction>().is_some_and(|function| function.op <= SVFOP_LOCALTIMESTAMP_N)
+    let is_allowed =
+        |function: &pg_sys::SQLValueFunction| allowed == Allowed::All || function.op <= SVFOP_LOCALTIMESTAMP_N;
+    node.node::<pg_sys::SQLValueFunction>().is_some_and(is_allowed)
         || matches!(
             node.tag(),
             NodeTag::T_Var

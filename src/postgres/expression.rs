@@ -170,6 +170,17 @@ impl Expression {
         functions
     }
 
+    /// The operator of a node that applies one to scalars.
+    pub(crate) fn operator(self) -> Option<Oid> {
+        match self.tag() {
+            // SAFETY: nodes with these tags are of the type OpExpr.
+            NodeTag::T_OpExpr | NodeTag::T_DistinctExpr | NodeTag::T_NullIfExpr => unsafe {
+                Some((*self.as_ptr().cast::<pg_sys::OpExpr>()).opno)
+            },
+            _ => self.node::<pg_sys::ScalarArrayOpExpr>().map(|node| node.opno),
+        }
+    }
+
     pub fn value_type(self) -> Oid {
         // SAFETY: the node is valid.
         unsafe { pg_sys::exprType(self.as_ptr()) }

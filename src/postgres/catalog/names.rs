@@ -17,7 +17,7 @@
 //! The locks do not conflict with the transaction itself, in which a command may run functions of other users. So
 //! statements use the current names ([`Target::sql`](super::target::Target::sql)).
 
-use pgrx::pg_sys::{self, NodeTag, Oid};
+use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::spi::quote_qualified_identifier;
 
@@ -72,18 +72,11 @@ pub fn lock_object_names(catalog: Oid, object: Oid) -> Result<()> {
 /// Locks the names of the objects in an expression, so that its SQL means the same when it is parsed again.
 pub fn lock_names_in(expression: Expression) -> Result<()> {
     for part in expression.parts() {
-        let operator = match part.tag() {
-            // SAFETY: nodes with these tags are of the type OpExpr.
-            NodeTag::T_OpExpr | NodeTag::T_DistinctExpr | NodeTag::T_NullIfExpr => unsafe {
-                Some((*part.as_ptr().cast::<pg_sys::OpExpr>()).opno)
-            },
-            _ => part.node::<pg_sys::ScalarArrayOpExpr>().map(|node| node.opno),
-        };
         let collation = part.node::<pg_sys::CollateExpr>().map(|node| node.collOid);
         let functions = part.functions().into_iter().map(|function| (pg_sys::ProcedureRelationId, Some(function)));
         let others = [
             (pg_sys::TypeRelationId, part.any_value_type()),
-            (pg_sys::OperatorRelationId, operator),
+            (pg_sys::OperatorRelationId, part.operator()),
             (pg_sys::CollationRelationId, collation),
         ];
         for (catalog, object) in functions.chain(others) {

@@ -24,7 +24,7 @@ use simhash::error::shorten;
 use super::definition::arguments::{Action, Arguments, TRIGGER_NAME};
 use super::definition::asked_source::find_source;
 use super::definition::asked_sql::AskedSql;
-use super::definition::condition::{Unless, among_sql};
+use super::definition::condition::{AMONG, UNLESS, condition_sql};
 use super::definition::criterion::AskedCriterion;
 use super::definition::distribution::{check_allows_triggers, check_can_guard};
 use super::definition::mark_check::{check_mark_column, set_marks};
@@ -112,10 +112,9 @@ impl AskedGuard {
         let arguments = new.to_texts()?;
         let is_the_same =
             existing.as_ref().is_some_and(|existing| existing.is_before_each_row && existing.arguments == arguments);
-        if let Some(root) = existing.as_ref().and_then(|guard| guard.root)
-            && !is_the_same
-        {
-            let (partition, name) = (&table.name, relation_name(root)?.unwrap_or_default());
+        if let Some(guard) = existing.as_ref().filter(|guard| guard.is_clone && !is_the_same) {
+            let name = table_of_original(guard.oid)?.map_or(Ok(None), relation_name)?.unwrap_or_default();
+            let partition = &table.name;
             let message = format!("partition \"{partition}\" has the guard of table \"{name}\"");
             return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
                 .with_hint("Call simhash_guard for that table."));
@@ -156,12 +155,7 @@ impl AskedGuard {
             self.source.get_or_insert_with(|| AskedSql::of_guard(&guard.source));
         }
         self.among = self.among.or_else(|| sql(&guard.among));
-        if self.unless.is_none()
-            && let Some(unless) = &guard.unless
-        {
-            unless.parse(table)?;
-            self.unless = Some(AskedSql::of_guard(&unless.sql));
-        }
+        self.unless = self.unless.or_else(|| sql(&guard.unless));
         Ok(self)
     }
 
@@ -177,8 +171,8 @@ impl AskedGuard {
         let asked = self.criterion.map_or_else(|| AskedCriterion::from_json("{}".to_owned()), Ok)?;
         let (source, criterion) = find_source(self.source.as_ref(), &members, &asked, self.schema)?;
         let mark_column = self.mark_column.filter(|mark| !mark.is_empty());
-        let among = among_sql(self.among.as_ref(), relation, mark_column.as_deref())?;
-        let unless = Unless::asked(self.unless.as_ref(), relation, mark_column.as_deref())?;
+        let among = condition_sql(self.among.as_ref(), relation, AMONG, mark_column.as_deref())?;
+        let unless = condition_sql(self.unless.as_ref(), relation, UNLESS, mark_column.as_deref())?;
         let arguments = Arguments { action, criterion, source, mark_column, scope, among, unless };
         let mut searched = members.searched(&arguments, Some(self.schema))?;
         check_mark(&arguments, relation, &mut searched)?;
@@ -256,7 +250,7 @@ fn commands_to_restore_states(schema: ExtensionSchema, table: &Target) -> Result
     // CREATE TRIGGER takes the same lock, and so does ALTER TABLE ... DISABLE TRIGGER.
     for member in table.family(SHARE_ROW_EXCLUSIVE)? {
         let Some(guard) = find_guard(schema, &member)? else { continue };
-        if member.oid != table.oid && guard.root.is_none() {
+        if member.oid != table.oid && !guard.is_clone {
             notice(format!("replacing trigger {TRIGGER_NAME} on partition \"{}\"", member.name));
         }
         let state = match guard.tgenabled {
@@ -271,8 +265,9 @@ fn commands_to_restore_states(schema: ExtensionSchema, table: &Target) -> Result
 }
 
 struct ExistingGuard {
-    /// The partitioned table that has the guard, if this is its trigger on a partition.
-    root: Option<pg_sys::Oid>,
+    oid: pg_sys::Oid,
+    /// Whether it is the trigger of a partition for the guard of its table.
+    is_clone: bool,
     arguments: Vec<String>,
     is_before_each_row: bool,
     /// When it fires, as `pg_trigger` has it.
@@ -308,7 +303,8 @@ fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<Existing
     let arguments = unsafe { arguments(guard) }.into_iter().map(|argument| from_bytes(argument.to_bytes()));
     let is_conditional = !guard.tgqual.is_null() || guard.tgnattr > 0;
     Ok(Some(ExistingGuard {
-        root: if guard.tgisclone { table_of_original(guard.tgoid)? } else { None },
+        oid: guard.tgoid,
+        is_clone: guard.tgisclone,
         arguments: arguments.collect::<Result<_, _>>()?,
         is_before_each_row: is_before_each_row(guard.tgtype, is_conditional),
         tgenabled: guard.tgenabled as u8,

@@ -52,7 +52,7 @@ struct CachedQuery {
 /// How many queries are cached, for a statement that has several.
 const MAX_CACHED_QUERIES: usize = 4;
 /// The longest query that is cached, in bytes.
-const MAX_CACHED_BYTES: usize = 8 << 20;
+const MAX_CACHED_BYTES: usize = 1 << 20;
 /// The share of the candidates that have the same numbers: PostgreSQL's default for an equality without statistics.
 const SHARE_SAME_NUMBERS: f64 = 1.0 / 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h
 

@@ -63,8 +63,13 @@ SELECT errors('INSERT INTO indexed VALUES (4, 255)', 'INSERT INTO indexed VALUES
     'INSERT INTO indexed VALUES (4, NULL)', 'UPDATE indexed SET f = 255 WHERE id = 2',
     'UPDATE indexed SET id = 5 WHERE id = 2', 'DELETE FROM indexed WHERE id = 2',
     'SELECT simhash_guard(''indexed'', ''skip'', source => ''f'')');
--- A partial index does not find all rows.
+-- None of these indexes finds all rows by the block, and has the fingerprint.
 CREATE INDEX partial ON indexed (simhash_block(f, 2), f) WHERE id > 0;
+CREATE INDEX plain ON indexed (simhash_block(f, 2));
+CREATE INDEX hashed ON indexed USING hash (simhash_block(f, 2));
+CREATE INDEX second ON indexed (id, simhash_block(f, 2), f);
+CREATE INDEX invalid ON indexed (simhash_block(f, 2), f);
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'invalid'::regclass;
 SELECT errors('INSERT INTO indexed VALUES (6, 255)');
 CREATE INDEX whole ON indexed (simhash_block(f, 2) DESC, id, f);
 SELECT errors('INSERT INTO indexed VALUES (6, 255)', 'INSERT INTO indexed VALUES (7, 254)');

@@ -93,6 +93,12 @@ SELECT errors('INSERT INTO banded VALUES (2, 1, ''another text'')', 'INSERT INTO
     'UPDATE banded SET body = NULL', 'UPDATE banded SET tenant = 2', 'DELETE FROM banded WHERE id = 2',
     $$SELECT simhash_guard('banded', 'skip')$$);
 CREATE INDEX partial ON banded (simhash_band(body, 3), simhash_size(body)) WHERE id > 0;
+CREATE INDEX sizeless ON banded (simhash_band(body, 3));
+CREATE INDEX other_options ON banded (simhash_band(body, 3, '{"ngram": 2}'), simhash_size(body, '{"ngram": 2}'));
+CREATE INDEX of_tenant ON banded (tenant, simhash_band(body, 3), simhash_size(body));
+CREATE INDEX hashed ON banded USING hash (simhash_band(body, 3));
+CREATE INDEX invalid ON banded (simhash_band(body, 3), simhash_size(body));
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'invalid'::regclass;
 SELECT errors('INSERT INTO banded VALUES (2, 1, ''another text'')');
 CREATE INDEX whole ON banded (simhash_band(body, 3, '{}') DESC, simhash_size(body, '{"case_fold": true}'), id);
 INSERT INTO banded VALUES (2, 1, 'another text');

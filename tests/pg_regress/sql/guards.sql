@@ -109,8 +109,9 @@ BEGIN
 END $$;
 CREATE DOMAIN interrupting AS text CHECK (interrupts(value));
 CREATE TYPE box_of_interrupting AS (content interrupting);
-SELECT simhash_guard('docs', criterion => '{"resemblance": 0.7}',
-    unless => 'body = (''(x)''::box_of_interrupting).content');
+CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION
+    simhash_dedup('reject', '{"weights": {"\\u0000": 0.5}}', 'body', '', '', '',
+        'body = (''(x)''::public.box_of_interrupting).content');
 CREATE TABLE done (step text);
 SET guards.interrupt = on;
 DO $$

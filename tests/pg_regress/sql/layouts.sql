@@ -10,7 +10,8 @@ SELECT n, CASE WHEN n % 40 < 10 THEN random_fingerprint(n) & ~(x'ffff'::bigint <
 FROM generate_series(1, 400) n;
 SELECT * FROM simhash_layouts('skewed');
 -- No argument is NULL.
-SELECT errors($$SELECT simhash_layouts('skewed', max_distance => NULL)$$, $$SELECT simhash_layouts(NULL)$$);
+SELECT errors($$SELECT simhash_layouts('skewed', max_distance => NULL)$$, $$SELECT simhash_layouts(NULL)$$,
+    $$SELECT simhash_layouts('skewed', NULL)$$, $$SELECT simhash_layouts('skewed', scope => NULL)$$);
 
 -- A larger table is sampled: close to the truth, which is 1/16 of the rows for four blocks and a quarter at worst.
 CREATE TABLE templates AS

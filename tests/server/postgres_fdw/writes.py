@@ -192,11 +192,10 @@ class Guards(Hub):
             "one",
             "CREATE ROLE remote LOGIN",
             "CREATE SEQUENCE as_remote",
-            """CREATE FUNCTION confirmed() RETURNS boolean LANGUAGE plpgsql AS
-                $$ BEGIN PERFORM nextval('public.as_' || current_user); RETURN false; END $$""",
             "CREATE TABLE owned (id bigint PRIMARY KEY, body text, secret text DEFAULT '4711')",
             "INSERT INTO owned VALUES (1, text_of(1))",
-            "SELECT simhash_index('owned', 'body'), simhash_guard('owned', unless => 'confirmed()')",
+            """SELECT simhash_index('owned', 'body'),
+                simhash_guard('owned', unless => $$nextval(('public.as_' || current_user)::regclass) < 0$$)""",
             "GRANT INSERT ON owned TO remote",
             "GRANT USAGE ON SEQUENCE as_remote TO remote",
         )

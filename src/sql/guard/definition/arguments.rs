@@ -1,7 +1,7 @@
 //! The arguments of a guard's trigger: `simhash_dedup(action, criterion, source [, mark column [, scope column ...]])`.
 //!
 //! The criterion is a JSON document, as [`simhash::criterion`] describes it. After the scope columns, the condition
-//! `among` may follow an empty argument, and the condition `unless` another one, with its functions.
+//! `among` may follow an empty argument, and the condition `unless` another one.
 
 use postgres::error::{Explain, Result, invalid_parameter};
 use postgres::json::{array, string};
@@ -9,7 +9,6 @@ use postgres::text::from_unverified;
 use postgres::trigger::protocol_violated;
 use simhash::error::shorten;
 
-use super::condition::Unless;
 use super::criterion::GuardCriterion;
 
 /// How to create the trigger, shown as a hint to users who create it by hand.
@@ -57,7 +56,8 @@ pub struct Arguments {
     pub scope: Vec<String>,
     /// The condition under which existing rows count, as SQL; None if all rows count.
     pub among: Option<String>,
-    pub unless: Option<Unless>,
+    /// The condition under which a new row is stored unchecked, as SQL.
+    pub unless: Option<String>,
 }
 
 impl Arguments {
@@ -89,15 +89,15 @@ impl Arguments {
 
     /// The arguments as members of a JSON object, by the names that they have in `simhash_guard`.
     pub fn to_json_members(&self) -> Result<[(&'static str, String); 7]> {
-        let text = |text: Option<&String>| text.map_or_else(|| "null".to_owned(), |text| string(text));
+        let text = |text: &Option<String>| text.as_deref().map_or_else(|| "null".to_owned(), string);
         Ok([
             ("action", string(self.action.name())),
             ("criterion", self.criterion.to_json()?),
             ("source", string(&self.source)),
             ("scope", array(self.scope.iter().map(|column| string(column)))),
-            ("mark_column", text(self.mark_column.as_ref())),
-            ("among", text(self.among.as_ref())),
-            ("unless", text(self.unless.as_ref().map(|unless| &unless.sql))),
+            ("mark_column", text(&self.mark_column)),
+            ("among", text(&self.among)),
+            ("unless", text(&self.unless)),
         ])
     }
 
@@ -114,23 +114,19 @@ impl Arguments {
             texts.extend(self.among.clone());
         }
         if let Some(unless) = &self.unless {
-            texts.extend([String::new(), unless.sql.clone()]);
-            texts.extend(unless.functions.iter().cloned());
+            texts.extend([String::new(), unless.clone()]);
         }
         Ok(texts)
     }
 }
 
 /// Splits the arguments after the mark column into the scope and the conditions `among` and `unless`.
-fn split_at_empty(arguments: &[String]) -> Result<(&[String], Option<String>, Option<Unless>)> {
+fn split_at_empty(arguments: &[String]) -> Result<(&[String], Option<String>, Option<String>)> {
     let sections: Vec<_> = arguments.split(String::is_empty).collect();
     match sections[..] {
         [scope] => Ok((scope, None, None)),
         [scope, [among]] => Ok((scope, Some(among.clone()), None)),
-        [scope, among @ ([] | [_]), [unless, functions @ ..]] => {
-            let unless = Unless { sql: unless.clone(), functions: functions.iter().cloned().collect() };
-            Ok((scope, among.first().cloned(), Some(unless)))
-        }
+        [scope, among @ ([] | [_]), [unless]] => Ok((scope, among.first().cloned(), Some(unless.clone()))),
         _ => {
             let message = "simhash_dedup takes two conditions at most, each after an empty argument, behind the columns \
                  of the scope";

@@ -1,7 +1,8 @@
 //! A cache of guards between statements.
 //!
 //! For a statement that inserts one row, making the guard took as long as the search and the insertion. A guard is
-//! dropped as soon as PostgreSQL reports that the definition of one of its tables may have changed.
+//! dropped as soon as PostgreSQL reports that the definition of one of its tables, a function or an enum may have
+//! changed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -59,32 +60,29 @@ pub fn guard_of_trigger(function: Oid, event: &RowEvent, previous: Option<&Rc<Gu
 /// the two.
 fn cached(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
     if !HAS_CALLBACK.replace(true) {
-        use pg_sys::SysCacheIdentifier::{ENUMOID, NAMESPACEOID, PROCOID};
+        use pg_sys::SysCacheIdentifier::{ENUMOID, PROCOID};
         // SAFETY: the callbacks are functions of this library, which is never unloaded.
         unsafe {
             pg_sys::CacheRegisterRelcacheCallback(Some(table_changed), Datum::null());
-            for named in [PROCOID, ENUMOID, NAMESPACEOID] {
-                pg_sys::CacheRegisterSyscacheCallback(named as _, Some(name_changed), Datum::null());
-            }
+            pg_sys::CacheRegisterSyscacheCallback(PROCOID as _, Some(name_changed), Datum::null());
+            pg_sys::CacheRegisterSyscacheCallback(ENUMOID as _, Some(name_changed), Datum::null());
         }
     }
     drop_changed();
     let trigger = event.trigger().tgoid;
-    let serves = |guard: &&Rc<Guard>| guard.identity.has_arguments_of(event) && guard.is_for_current_role();
-    if let Some(guard) = GUARDS.with_borrow(|guards| guards.get(&trigger)?.iter().find(serves).cloned()) {
+    let has_arguments = |guard: &&Rc<Guard>| guard.identity.has_arguments_of(event);
+    if let Some(guard) = GUARDS.with_borrow(|guards| guards.get(&trigger)?.iter().find(has_arguments).cloned()) {
         return Ok(guard);
     }
     let identity = Identity::from_event(event)?;
-    let is_same = |guard: &&Rc<Guard>| guard.identity == identity && guard.is_for_current_role();
+    let is_same = |guard: &&Rc<Guard>| guard.identity == identity;
     let shared = GUARDS.with_borrow(|guards| guards.values().flatten().find(is_same).cloned());
     let guard = shared.map_or_else(|| Guard::new(function, identity, event).map(Rc::new), Ok)?;
     GUARDS.with_borrow_mut(|guards| {
         if guards.len() >= MAX_CACHED_TRIGGERS {
             guards.clear();
         }
-        let of_trigger = guards.entry(trigger).or_default();
-        of_trigger.retain(|other| other.identity != guard.identity);
-        of_trigger.push(guard.clone());
+        guards.entry(trigger).or_default().push(guard.clone());
     });
     Ok(guard)
 }
@@ -120,8 +118,8 @@ unsafe extern "C-unwind" fn table_changed(_argument: Datum, table: Oid) {
     });
 }
 
-/// PostgreSQL calls this if a function, a label of an enum or a schema may have changed, which an expression of any
-/// guard may name.
+/// PostgreSQL calls this if a function or a label of an enum may have changed, which an expression of any guard may
+/// name.
 #[pg_guard]
 unsafe extern "C-unwind" fn name_changed(_argument: Datum, _cache: c_int, _hash: u32) {
     CHANGED.set(vec![Oid::INVALID]);

@@ -15,7 +15,6 @@ use postgres::trigger::{RowEvent, table_of_original};
 use simhash::search::lock_keys::Secret;
 
 use super::arguments::{Action, Arguments};
-use super::condition::Unless;
 use super::distribution::{check_sees_all, user_names_of};
 use super::members::Members;
 use super::searched_table::SearchedTable;
@@ -38,10 +37,8 @@ pub struct Guard {
     pub identity: Identity,
     pub secret: Secret,
     pub action: Action,
-    pub unless: Option<Unless>,
-    /// The role that has looked up the names in the guard's expressions, which other roles may not be allowed to; None
-    /// if there are no expressions.
-    role: Option<Oid>,
+    /// The condition under which a new row is stored unchecked, as SQL.
+    pub unless: Option<String>,
     /// The tables to search: the table, or all partitions of a partitioned table.
     pub searched: Vec<SearchedTable>,
     /// All tables that the guard depends on, including partitioned ones.
@@ -63,16 +60,8 @@ impl Guard {
         }
         let searched = members.searched_with_marks(&arguments, ExtensionSchema::from_function(function))?;
         let secret = identity.secret();
-        let has_expressions =
-            arguments.among.is_some() || arguments.unless.is_some() || column_name(&arguments.source).is_none();
-        let role = has_expressions.then(current_role);
         let Arguments { action, unless, .. } = arguments;
-        Ok(Self { identity, secret, action, unless, role, searched, members: members.all })
-    }
-
-    /// Whether the current role may use the guard as it is: it has looked up the names itself, or there are none.
-    pub fn is_for_current_role(&self) -> bool {
-        self.role.is_none_or(|role| role == current_role())
+        Ok(Self { identity, secret, action, unless, searched, members: members.all })
     }
 
     /// The position, in `searched`, of the table of a trigger.
@@ -126,11 +115,6 @@ impl Identity {
     pub fn without_detached(&self) -> Self {
         Self { detached: None, ..self.clone() }
     }
-}
-
-fn current_role() -> Oid {
-    // SAFETY: a plain number of this process.
-    unsafe { pg_sys::GetUserId() }
 }
 
 /// An error that names the guard if its table lacks a column.

@@ -1,12 +1,13 @@
 //! What a guard computes of the rows of a table: its source, and its conditions.
 //!
-//! On stored rows, which may be hidden from the writer, it runs only code that PostgreSQL ships ([`other_code`]), and
-//! functions of the extension. On the new row it runs any code, as the writer, like a CHECK constraint.
+//! It runs only code that PostgreSQL ships ([`other_code`]), and functions of the extension: on stored rows, which may
+//! be hidden from the writer, immutable code alone. On the new row, it also computes generated columns, which may run
+//! any code, as the writer, like a CHECK constraint.
 
 use std::ffi::CStr;
 
 use pgrx::pg_sys::Oid;
-use postgres::built_in::other_code;
+use postgres::built_in::{Allowed, other_code};
 use postgres::catalog::column::with_generated_columns_replaced;
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Explain, Result, not_supported};
@@ -48,7 +49,7 @@ impl GuardExpression {
             is_column: of_stored_row.as_own_column().is_some(),
             made_from: of_new_row.own_columns(),
             read_from: of_stored_row.own_columns(),
-            other_code: other_code(of_stored_row, |function| schema.owns(function))?,
+            other_code: other_code(of_stored_row, Allowed::Immutable, |function| schema.owns(function))?,
             of_new_row: StoredExpression::new(of_new_row),
             of_stored_row: StoredExpression::new(of_stored_row),
         })
@@ -73,12 +74,19 @@ impl GuardExpression {
 }
 
 fn refused(code: &str, argument: &str, hint: &'static str) -> ErrorReport {
-    not_supported(format!("cannot use {code} in {argument}"))
-        .with_detail(
-            "On stored rows, a guard runs only immutable functions of PostgreSQL's own and arithmetic of times, so that \
-             no session decides what they mean.",
-        )
-        .with_hint(hint)
+    const DETAIL: &str = "On stored rows, a guard runs only immutable functions of PostgreSQL's own and arithmetic of \
+        times, so that no session decides what they mean.";
+    not_supported(format!("cannot use {code} in {argument}")).with_detail(DETAIL).with_hint(hint)
+}
+
+/// Parses the condition `unless`. An error if it runs code that PostgreSQL does not ship.
+fn parse_unless(table: &Relation, sql: &str, schema: ExtensionSchema) -> Result<Expression> {
+    const DETAIL: &str = "Each session looks up the names in it, and others could give them another meaning.";
+    let unless = parse_condition(table, sql, UNLESS)?;
+    let Some(code) = other_code(unless, Allowed::All, |function| schema.owns(function))? else { return Ok(unless) };
+    Err(not_supported(format!("cannot use {code} in unless"))
+        .with_detail(DETAIL)
+        .with_hint("Put the condition into a stored column, which may be generated: unless => 'confirmed'."))
 }
 
 /// Refuses a type of values that a guard compares on stored rows.
@@ -103,14 +111,14 @@ impl GuardExpressions {
         if let GuardCriterion::Texts(_) = arguments.criterion {
             source = as_text(source).ok_or_else(|| not_a_text(table))?;
         }
-        let for_stored_rows = |among: GuardExpression| {
-            among.for_stored_rows("Put the condition into a stored column, which may be generated: among => 'live'.")
-        };
         let among = arguments.among.as_ref().map(|sql| {
-            GuardExpression::new(table, AMONG, parse_condition(table, sql, AMONG)?, schema).and_then(for_stored_rows)
+            GuardExpression::new(table, AMONG, parse_condition(table, sql, AMONG)?, schema)?
+                .for_stored_rows("Put the condition into a stored column, which may be generated: among => 'live'.")
         });
-        let unless =
-            arguments.unless.as_ref().map(|unless| GuardExpression::new(table, UNLESS, unless.parse(table)?, schema));
+        let unless = arguments
+            .unless
+            .as_ref()
+            .map(|sql| GuardExpression::new(table, UNLESS, parse_unless(table, sql, schema)?, schema));
         let expressions = Self {
             source: GuardExpression::new(table, SOURCE, source, schema)?
                 .for_stored_rows("Put the text into a stored generated column, and index and guard that column.")?,

@@ -30,7 +30,7 @@ use self::sample::each_sampled_row;
 use super::definition::arguments::{Action, Arguments, TRIGGER_NAME};
 use super::definition::asked_source::find_source;
 use super::definition::asked_sql::AskedSql;
-use super::definition::condition::{Unless, among_sql};
+use super::definition::condition::{AMONG, UNLESS, condition_sql};
 use super::definition::criterion::{AskedCriterion, GuardCriterion};
 use super::definition::members::{Members, check_is_whole};
 use super::definition::searched_table::SearchedTable;
@@ -217,8 +217,8 @@ impl Preview {
             source,
             mark_column: None,
             scope: asked.scope.clone(),
-            among: among_sql(asked.among.as_ref(), &relation, None)?,
-            unless: Unless::asked(asked.unless.as_ref(), &relation, None)?,
+            among: condition_sql(asked.among.as_ref(), &relation, AMONG, None)?,
+            unless: condition_sql(asked.unless.as_ref(), &relation, UNLESS, None)?,
         };
         let searched = members.searched(&arguments, Some(schema))?;
         report_common_words(&arguments.criterion, &searched, &evaluator, table)?;

@@ -88,7 +88,7 @@ fn reject(NewRow { statement, event }: NewRow<'_>, disclosure: &Disclosure) -> R
     };
     let mut hint = "Skip the row, or change the existing one.".to_owned();
     if let Some(unless) = &statement.guard.unless {
-        hint += &format!(" It is stored all the same if this holds: {}.", unless.sql);
+        hint += &format!(" It is stored all the same if this holds: {unless}.");
     }
     let report = user_error(CODE, format!("near-duplicate violates guard \"{name}\" of table \"{table}\""))
         .with_detail(disclosure.to_sentence())
