@@ -72,14 +72,14 @@ fn convert(text: &[u8]) -> Cow<'_, str> {
     let mut rest = &mut source[..];
     while !rest.is_empty() {
         // SAFETY: both lengths are the buffers' own. `target` is long enough for the longest result and its NUL.
-        let read = unsafe {
+        let consumed_bytes = unsafe {
             let (source, length) = (rest.as_mut_ptr(), rest.len() as i32);
             let (target, capacity, no_error) = (target.as_mut_ptr(), target.len() as i32, true);
             let (from, to) = (from as i32, to as i32);
             pg_sys::pg_do_encoding_conversion_buf(conversion, from, to, source, length, target, capacity, no_error)
         };
         converted.extend(CStr::from_bytes_until_nul(&target).map(CStr::to_string_lossy));
-        rest = &mut rest[read as usize..];
+        rest = &mut rest[consumed_bytes as usize..];
         if !rest.is_empty() {
             converted.push(char::REPLACEMENT_CHARACTER);
             // SAFETY: there is a byte, the first of a character.

@@ -25,8 +25,8 @@ pub fn query_strings(query: &str) -> Result<Vec<String>> {
             let Some(table) = pg_sys::SPI_tuptable.as_ref() else {
                 return Ok(Vec::new());
             };
-            let row = |row: u64| pg_sys::SPI_getvalue(*table.vals.add(row as usize), table.tupdesc, 1);
-            (0..table.numvals).map(row).filter(|value| !value.is_null()).map(|value| from_server(value)).collect()
+            let get = |row: u64| pg_sys::SPI_getvalue(*table.vals.add(row as usize), table.tupdesc, 1);
+            (0..table.numvals).map(get).filter(|value| !value.is_null()).map(|value| from_server(value)).collect()
         }
     };
     connected(|| with_safe_search_path(query))

@@ -60,9 +60,9 @@ impl ExtensionSchema {
     pub fn owns(self, function: Oid) -> bool {
         // SAFETY: getExtensionOfObject looks up a catalog by an OID.
         let extension = |function| unsafe { pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function) };
-        let read = |row: &pg_sys::FormData_pg_proc| row.prolang;
+        let read_language = |row: &pg_sys::FormData_pg_proc| row.prolang;
         // SAFETY: the key of this cache is an OID, and its rows are of this form.
-        let language = unsafe { read_cached(pg_sys::SysCacheIdentifier::PROCOID, &[function.into()], read) };
+        let language = unsafe { read_cached(pg_sys::SysCacheIdentifier::PROCOID, &[function.into()], read_language) };
         let own = self.function(c"simhash_block_support", &[pg_sys::INTERNALOID]).map(extension);
         language == Some(C_LANGUAGE) && own == Some(extension(function)) && own != Some(Oid::INVALID)
     }
@@ -85,8 +85,8 @@ impl ExtensionSchema {
         unsafe {
             let arguments = pg_sys::buildoidvector(arguments.as_ptr(), arguments.len() as i32);
             let keys = [name.as_ptr().into(), arguments.into(), self.0.into()];
-            let read = |row: &pg_sys::FormData_pg_proc| (row.oid, row.prolang);
-            let function = read_cached(pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP, &keys, read);
+            let read_row = |row: &pg_sys::FormData_pg_proc| (row.oid, row.prolang);
+            let function = read_cached(pg_sys::SysCacheIdentifier::PROCNAMEARGSNSP, &keys, read_row);
             function.filter(|(_, language)| *language == C_LANGUAGE).map(|(function, _)| function)
         }
     }

@@ -11,10 +11,10 @@ pub unsafe fn read_cached<T, R>(
     keys: &[Datum],
     read: impl FnOnce(&T) -> R,
 ) -> Option<R> {
-    let key = |position| keys.get(position).copied().unwrap_or(Datum::null());
+    let key_or_null = |position| keys.get(position).copied().unwrap_or(Datum::null());
     // SAFETY: the caller passes the keys of the cache, and the form of its rows. A row is valid until it is released.
     unsafe {
-        let row = pg_sys::SearchSysCache(cache as _, key(0), key(1), key(2), key(3));
+        let row = pg_sys::SearchSysCache(cache as _, key_or_null(0), key_or_null(1), key_or_null(2), key_or_null(3));
         let value = pg_sys::heap_tuple_get_struct::<T>(row).as_ref().map(read);
         if value.is_some() {
             pg_sys::ReleaseSysCache(row);

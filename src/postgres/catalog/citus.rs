@@ -33,7 +33,7 @@ const TWO_PHASE: u8 = b't';
 
 /// How Citus stores the rows of a table; None for a table that Citus does not manage, such as a shard.
 pub fn distribution(table: Oid) -> Result<Option<Distribution>> {
-    let read = |value: Values| {
+    let read_row = |value: Values| {
         let character = |column| value(column).map_or(0, |value| value.value() as u8);
         // SAFETY: Citus declares the column as text.
         let column = value(c"partkey").map(|text| unsafe { pg_sys::text_to_cstring(text.cast_mut_ptr()) });
@@ -41,7 +41,7 @@ pub fn distribution(table: Oid) -> Result<Option<Distribution>> {
         (character(c"partmethod"), character(c"repmodel"), column, group)
     };
     let row = (c"logicalrelid", pg_sys::F_OIDEQ, Datum::from(table));
-    let Some((method, replication, column, group)) = look_up(c"pg_dist_partition", Some(row), read) else {
+    let Some((method, replication, column, group)) = look_up(c"pg_dist_partition", Some(row), read_row) else {
         return Ok(None);
     };
     Ok(Some(match (column, method, replication) {
@@ -86,9 +86,9 @@ fn split(name: &str) -> Option<(&str, i64)> {
 }
 
 fn table_with_shard(number: i64) -> Option<Oid> {
-    let read = |value: Values| value(c"logicalrelid").map(|table| Oid::from(table.value() as u32));
+    let read_table = |value: Values| value(c"logicalrelid").map(|table| Oid::from(table.value() as u32));
     let key = (c"shardid", pg_sys::F_INT8EQ, Datum::from(number));
-    look_up(c"pg_dist_shard", Some(key), read).flatten()
+    look_up(c"pg_dist_shard", Some(key), read_table).flatten()
 }
 
 /// Refuses a table that Citus manages: its rows are in its shards, and it has none itself.
@@ -102,8 +102,8 @@ pub fn check_not_distributed(table: &Relation) -> Result<()> {
 
 /// Whether this server is the coordinator, on which Citus runs commands that change tables. True without Citus.
 pub fn is_coordinator() -> bool {
-    let read = |value: Values| value(c"groupid").is_none_or(|group| group.value() as i32 == 0);
-    look_up(c"pg_dist_local_group", None, read).unwrap_or(true)
+    let is_group_0 = |value: Values| value(c"groupid").is_none_or(|group| group.value() as i32 == 0);
+    look_up(c"pg_dist_local_group", None, is_group_0).unwrap_or(true)
 }
 
 /// The values of a row by the names of columns; None for NULL, and if the catalog has no such column.
@@ -127,12 +127,12 @@ fn look_up<T>(catalog: &CStr, key: Option<(&CStr, u32, Datum)>, read: impl FnOnc
         let (keys, catalog, snapshot) = (key.is_some().into(), Relation::open(catalog), std::ptr::null_mut());
         let scan = pg_sys::systable_beginscan(catalog.as_ptr(), Oid::INVALID, false, snapshot, keys, &mut scan_key);
         let tuple = pg_sys::systable_getnext(scan);
-        let value = |column: &CStr| {
+        let read_value = |column: &CStr| {
             let (attnum, mut is_null) = (attnum_of(catalog.oid(), column)?, false);
             let value = pg_sys::SPI_getbinval(tuple, catalog.rd_att, attnum.into(), &mut is_null);
             (!is_null).then_some(value)
         };
-        let result = (!tuple.is_null()).then(|| read(&value));
+        let result = (!tuple.is_null()).then(|| read(&read_value));
         pg_sys::systable_endscan(scan);
         result
     }

@@ -63,8 +63,8 @@ impl Index {
 
     /// The indexes of a table that are being dropped, or that a failed DROP INDEX CONCURRENTLY has left.
     pub fn dying(table: &Relation) -> Result<Vec<Self>> {
-        let of_table = "SELECT indexrelid FROM pg_catalog.pg_index WHERE NOT indislive AND indrelid =";
-        let oids = query_strings(&format!("{of_table} {}", table.oid().to_u32()))?;
+        let select = "SELECT indexrelid FROM pg_catalog.pg_index WHERE NOT indislive AND indrelid =";
+        let oids = query_strings(&format!("{select} {}", table.oid().to_u32()))?;
         let indexes =
             oids.iter().filter_map(|oid| Relation::open_until_end(Oid::from_u32(oid.parse().ok()?), ACCESS_SHARE));
         Ok(indexes.filter_map(|index| Self::read(&index, KeyExpressions::Planned)).collect())
@@ -145,14 +145,14 @@ pub fn unique_within(table: &Relation, columns: &[i16]) -> Option<Index> {
     if !table.is_partitioned() && with_inheritors(table.oid(), NO_LOCK).len() > 1 {
         return None;
     }
-    let read = |index: Relation| Index::read_usable(&index, KeyExpressions::Stored).filter(|_| is_inferable(&index));
     let is_within = |key: &IndexKey| {
         let column = key.value.column().filter(|attnum| columns.contains(attnum));
         let column = column.and_then(|attnum| Column::at(table, attnum));
         column.is_some_and(|column| column.is_not_null && key.is_compared_as(&column))
     };
     let is_key = |index: &Index| !index.is_partial && index.keys.iter().all(is_within);
-    table.open_indexes().filter_map(read).find(is_key)
+    let inferable = table.open_indexes().filter(is_inferable);
+    inferable.filter_map(|index| Index::read_usable(&index, KeyExpressions::Stored)).find(is_key)
 }
 
 /// The expressions among an index's keys, in order.

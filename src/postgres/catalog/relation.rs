@@ -182,8 +182,8 @@ pub const RIGHT_TO_SELECT: pg_sys::AclMode = pg_sys::ACL_SELECT as pg_sys::AclMo
 /// Whether the current user may select all columns in every row of a table.
 pub fn may_select_rows(table: Oid) -> bool {
     // SAFETY: a look-up in system caches.
-    let of_table = unsafe { pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), RIGHT_TO_SELECT) };
-    of_table == pg_sys::AclResult::ACLCHECK_OK && !hides_rows(table, None)
+    let result = unsafe { pg_sys::pg_class_aclcheck(table, pg_sys::GetUserId(), RIGHT_TO_SELECT) };
+    result == pg_sys::AclResult::ACLCHECK_OK && !hides_rows(table, None)
 }
 
 pub fn no_such_relation(relation: Oid) -> ErrorReport {

@@ -94,9 +94,9 @@ pub unsafe fn conflicting_transaction(
     // SAFETY: reading the row's header raises no error while its page is locked.
     let (flags, xid) = unsafe {
         pg_sys::LockBuffer(buffer, LOCK_MODES.0);
-        let read = (u32::from((*row).t_infomask), (*row).t_choice.t_heap.t_xmax);
+        let header = (u32::from((*row).t_infomask), (*row).t_choice.t_heap.t_xmax);
         pg_sys::LockBuffer(buffer, LOCK_MODES.1);
-        read
+        header
     };
     if flags & pg_sys::HEAP_XMAX_INVALID != 0 {
         return None;

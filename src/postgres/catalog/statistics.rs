@@ -8,9 +8,9 @@ use super::relation::Relation;
 /// The planner's estimate of the number of distinct values of a column in a table of `rows` rows, at least 1.
 pub fn distinct_values(table: &Relation, attnum: i16, rows: f64) -> f64 {
     const UNKNOWN: f64 = 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h
-    let read = |row: &pg_sys::FormData_pg_statistic| f64::from(row.stadistinct);
+    let read_distinct = |row: &pg_sys::FormData_pg_statistic| f64::from(row.stadistinct);
     // A negative number is a share of the rows, 0 is unknown.
-    let values = match read_statistics(table.oid(), attnum, read) {
+    let values = match read_statistics(table.oid(), attnum, read_distinct) {
         Some(values) if values > 0.0 => values,
         Some(share) if share < 0.0 => -share * rows,
         _ => UNKNOWN,

@@ -121,16 +121,16 @@ impl EntryScan {
             KeyCondition::Null => (IS_NULL, Datum::null()),
         };
         // SAFETY: the functions compare integers with integers.
-        let key = |attnum, flags, strategy, function: u32, argument| unsafe {
+        let integer_key = |attnum, flags, strategy, function: u32, argument| unsafe {
             scan_key(attnum, flags, strategy, function.into(), Oid::INVALID, argument)
         };
         let mut keys = before.to_vec();
         let attnum = before.len() as i16 + 1;
-        keys.push(key(attnum, flags, pg_sys::BTEqualStrategyNumber, pg_sys::F_INT4EQ, argument));
+        keys.push(integer_key(attnum, flags, pg_sys::BTEqualStrategyNumber, pg_sys::F_INT4EQ, argument));
         if let Some(range) = range {
             let [start, end] = [*range.start(), *range.end()].map(Datum::from);
-            keys.push(key(attnum + 1, 0, pg_sys::BTGreaterEqualStrategyNumber, pg_sys::F_INT4GE, start));
-            keys.push(key(attnum + 1, 0, pg_sys::BTLessEqualStrategyNumber, pg_sys::F_INT4LE, end));
+            keys.push(integer_key(attnum + 1, 0, pg_sys::BTGreaterEqualStrategyNumber, pg_sys::F_INT4GE, start));
+            keys.push(integer_key(attnum + 1, 0, pg_sys::BTLessEqualStrategyNumber, pg_sys::F_INT4LE, end));
         }
         // SAFETY: the index supports the keys. The array lives until it is filled again.
         unsafe { self.rescan(&mut keys) };
@@ -146,7 +146,7 @@ impl EntryScan {
         let (description, included) = (self.description, self.included);
         let mut count = 0;
         // SAFETY: the scan has begun. The closure does not panic or drop anything. An entry is a copy, or pinned.
-        let read = unsafe {
+        let entry_read = unsafe {
             guarded(|| {
                 while count < ENTRIES_BETWEEN_PAUSES {
                     if index_getnext_tid(description, pg_sys::ScanDirection::ForwardScanDirection).is_null() {
@@ -163,8 +163,8 @@ impl EntryScan {
             })
         };
         self.entries_read += u64::from(count);
-        self.entries_refused += u64::from(count - u32::from(matches!(read, EntryRead::Entry(_))));
-        read
+        self.entries_refused += u64::from(count - u32::from(matches!(entry_read, EntryRead::Entry(_))));
+        entry_read
     }
 
     /// Reads the next entry, whatever its value; false at the end.

@@ -120,7 +120,7 @@ impl PrimaryKey {
 
     /// The values as text, by the output functions of their types.
     fn texts(&self, key: &KeyValue) -> Result<Vec<String>> {
-        let text = |(key, &value): (&KeyColumn, &Datum)| {
+        let to_text = |(key, &value): (&KeyColumn, &Datum)| {
             let (mut output, mut is_varlena) = (Oid::INVALID, false);
             // SAFETY: the value is of this type, whose output function returns a NUL-terminated string.
             unsafe {
@@ -128,7 +128,7 @@ impl PrimaryKey {
                 from_server(pg_sys::OidOutputFunctionCall(output, value))
             }
         };
-        self.0.iter().zip(&key.0).map(text).collect()
+        self.0.iter().zip(&key.0).map(to_text).collect()
     }
 }
 

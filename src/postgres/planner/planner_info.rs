@@ -111,8 +111,8 @@ impl Planner {
     /// leakproof code may compare them, because the current role may lack the right to read them.
     pub fn common_values(self, expression: Expression) -> CommonValues {
         // SAFETY: the variable has statistics.
-        let read = |variable: &mut pg_sys::VariableStatData| unsafe { read_common_values(variable) };
-        let (of_type, common) = self.with_statistics(expression, read).unwrap_or_default();
+        let read_values = |variable: &mut pg_sys::VariableStatData| unsafe { read_common_values(variable) };
+        let (of_type, common) = self.with_statistics(expression, read_values).unwrap_or_default();
         let values = if of_type == pg_sys::INT8OID { common.values } else { Vec::new() };
         CommonValues { values, ..common }
     }
@@ -159,8 +159,8 @@ unsafe fn read_common_values(variable: &pg_sys::VariableStatData) -> (Oid, Commo
     unsafe {
         let statistics = pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_statistic>(variable.statsTuple);
         pg_sys::get_attstatsslot(&mut slot, variable.statsTuple, kind, pg_sys::InvalidOid, FLAGS as i32);
-        let value = |index| ((*slot.values.add(index)).value() as i64, f64::from(*slot.numbers.add(index)));
-        let values = (0..slot.nvalues.min(slot.nnumbers) as usize).map(value).collect();
+        let value_and_share = |index| ((*slot.values.add(index)).value() as i64, f64::from(*slot.numbers.add(index)));
+        let values = (0..slot.nvalues.min(slot.nnumbers) as usize).map(value_and_share).collect();
         pg_sys::free_attstatsslot(&mut slot);
         (slot.valuetype, CommonValues { values, nulls: f64::from((*statistics).stanullfrac) })
     }

@@ -22,7 +22,7 @@ pub enum Request<'a> {
 pub fn answer(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Option<()>>) -> Result<Internal> {
     let datum = request.unwrap().unwrap_or_else(Datum::null);
     // SAFETY: the planner passes a support request, of the type that its tag says, with pointers that stay valid.
-    let asked = unsafe {
+    let request = unsafe {
         match datum.cast_mut_ptr::<pg_sys::Node>().as_ref().map(|node| node.type_) {
             Some(NodeTag::T_SupportRequestSimplify) => {
                 let request = &*datum.cast_mut_ptr::<pg_sys::SupportRequestSimplify>();
@@ -47,7 +47,7 @@ pub fn answer(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Option<()
             _ => None,
         }
     };
-    let answered = asked.map_or(Ok(None), f)?;
+    let answer = request.map_or(Ok(None), f)?;
     // A null pointer, returned as a value that is not NULL, means no answer.
-    Ok(Internal::from(Some(answered.map_or(Datum::null(), |()| datum))))
+    Ok(Internal::from(Some(answer.map_or(Datum::null(), |()| datum))))
 }

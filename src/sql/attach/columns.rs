@@ -48,8 +48,8 @@ impl Meaning {
 impl<'a> Columns<'a> {
     pub fn new(wanted: &'a BlockIndexes<'a>) -> Self {
         let fingerprint = NewColumn { name: wanted.prefix.fingerprint().to_owned(), meaning: Meaning::Fingerprint };
-        let block = |block| NewColumn { name: wanted.prefix.block(block), meaning: Meaning::Block(block) };
-        Self { wanted, columns: iter::once(fingerprint).chain((0..wanted.blocks).map(block)).collect() }
+        let block_column = |block| NewColumn { name: wanted.prefix.block(block), meaning: Meaning::Block(block) };
+        Self { wanted, columns: iter::once(fingerprint).chain((0..wanted.blocks).map(block_column)).collect() }
     }
 
     pub fn names(&self) -> Vec<&str> {

@@ -60,10 +60,10 @@ pub fn representatives<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec
     }
     let verification = Verification::<O>::new(texts, work_mem().max(MIN_FEATURE_BUDGET_BYTES), &tick);
     let mut verification = verification.map_err(algorithm_error)?;
-    let mut read = 0;
+    let mut read_count = 0;
     while let Some(row) = verification.row_to_read(&tick).map_err(algorithm_error)? {
-        report_progress(read, || format!("compared {read} texts, up to row {row} of {}", window.rows));
-        read += 1;
+        report_progress(read_count, || format!("compared {read_count} texts, up to row {row} of {}", window.rows));
+        read_count += 1;
         let features = with_text(window, row as usize, &compared, &mut context, FeatureSet::new)?;
         verification.push(features, &tick).map_err(algorithm_error)?;
     }
@@ -103,13 +103,13 @@ fn with_text<T: 'static>(
     context: &mut PgMemoryContexts,
     f: impl FnOnce(&mut Fingerprinter, &str) -> Result<Option<T>, Error>,
 ) -> Result<Option<T>> {
-    let read = |text: &[u8]| {
+    let compute = |text: &[u8]| {
         let text = decode(text)?.as_str();
         with_fingerprinter(options, |fingerprinter| f(fingerprinter, text))
     };
     // SAFETY: the result is not in the context, in which nothing is used any more.
     unsafe {
-        let result = context.switch_to(|_| window.with_text(CONTENT_ARGUMENT, row, read).transpose());
+        let result = context.switch_to(|_| window.with_text(CONTENT_ARGUMENT, row, compute).transpose());
         context.reset();
         result.map(Option::flatten)
     }

@@ -35,8 +35,8 @@ fn simhash_difference(
     let (a, b) = (decode(a)?.as_str(), decode(b)?.as_str());
     let lists = with_fingerprinter(&options, |fingerprinter| difference(fingerprinter, a, b))?;
     let sides = ["a", "b"].into_iter().zip(lists);
-    let of_side = |(side, list)| rows(list).map(move |(feature, weight, _)| (side, feature, weight));
-    Ok(TableIterator::new(sides.flat_map(of_side)))
+    let side_rows = |(side, list)| rows(list).map(move |(feature, weight, _)| (side, feature, weight));
+    Ok(TableIterator::new(sides.flat_map(side_rows)))
 }
 
 #[pg_extern(sql = false)]

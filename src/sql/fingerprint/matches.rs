@@ -67,7 +67,7 @@ fn simhash_headline(
 fn read_style(text: TextArgument<'_>) -> Result<Style> {
     let mut style = Style::default();
     for (name, value) in parameters(text)? {
-        let number = |least: usize| {
+        let read_number = |least: usize| {
             value.parse().ok().filter(|number| *number >= least).ok_or_else(|| {
                 invalid_parameter(format!("invalid value for headline parameter \"{name}\": \"{value}\""))
                     .with_detail(format!("It must be an integer of at least {least}."))
@@ -77,8 +77,8 @@ fn read_style(text: TextArgument<'_>) -> Result<Style> {
             "startsel" => style.start_sel = value,
             "stopsel" => style.stop_sel = value,
             "fragmentdelimiter" => style.fragment_delimiter = value,
-            "maxfragments" => style.max_fragments = number(0)?,
-            "maxwords" => style.max_words = number(1)?,
+            "maxfragments" => style.max_fragments = read_number(0)?,
+            "maxwords" => style.max_words = read_number(1)?,
             _ => {
                 return Err(invalid_parameter(format!("unrecognized headline parameter: \"{name}\""))
                     .with_hint("The parameters are StartSel, StopSel, MaxFragments, MaxWords and FragmentDelimiter."));

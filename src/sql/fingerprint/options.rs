@@ -48,8 +48,8 @@ pub fn read_options(document: JsonDocument<'_>) -> Result<Options> {
 /// The criterion for texts in a document, and its options; an error if it is invalid, if the document is too long, if
 /// it asks for the weights of a table, or if it is for fingerprints.
 pub fn read_text_criterion(document: JsonDocument<'_>) -> Result<(TextCriterion, Options)> {
-    let read = read_criterion(document).and_then(reject_weights_of_table)?;
-    Ok((read.for_texts().map_err(unfit_criterion)?, read.options))
+    let document = read_criterion(document).and_then(reject_weights_of_table)?;
+    Ok((document.for_texts().map_err(unfit_criterion)?, document.options))
 }
 
 /// The criterion in a document, which may ask for the weights of a table.

@@ -51,16 +51,15 @@ fn simhash_guard(
     unless: Option<RawText<'_>>,
     call: Call<'_>,
 ) -> Result<()> {
-    let sql = |sql: Option<RawText<'_>>| sql.map(AskedSql::new).transpose();
     let guard = AskedGuard {
         schema: ExtensionSchema::running(call)?,
         criterion: criterion.map(AskedCriterion::read).transpose()?,
         action: action.map(|action| Action::named(decode(action)?.as_str())).transpose()?,
         scope: scope.map(|scope| names(&scope, "scope")).transpose()?,
         mark_column: mark_column.map(|mark| from_bytes(mark.to_bytes())).transpose()?,
-        source: sql(source)?,
-        among: sql(among)?,
-        unless: sql(unless)?,
+        source: AskedSql::read(source)?,
+        among: AskedSql::read(among)?,
+        unless: AskedSql::read(unless)?,
     };
     let target = required(target, "target")?;
     // CREATE TRIGGER takes the same lock.
@@ -144,7 +143,6 @@ impl AskedGuard {
     fn completed_from(mut self, guard: Option<&Arguments>, table: &Relation) -> Result<Self> {
         let Some(guard) = guard else { return Ok(self) };
         let is_gone = |column: String| Ok(Column::find(table, &column)?.is_none());
-        let sql = |sql: &Option<String>| sql.as_deref().map(AskedSql::of_guard);
         let action = *self.action.get_or_insert(guard.action);
         if self.criterion.is_none() {
             self.criterion = Some(AskedCriterion::from_json(guard.criterion.to_json()?)?);
@@ -154,8 +152,8 @@ impl AskedGuard {
         if !column_name(&guard.source).map_or(Ok(false), is_gone)? {
             self.source.get_or_insert_with(|| AskedSql::of_guard(&guard.source));
         }
-        self.among = self.among.or_else(|| sql(&guard.among));
-        self.unless = self.unless.or_else(|| sql(&guard.unless));
+        self.among = self.among.or_else(|| guard.among.as_deref().map(AskedSql::of_guard));
+        self.unless = self.unless.or_else(|| guard.unless.as_deref().map(AskedSql::of_guard));
         Ok(self)
     }
 

@@ -158,14 +158,14 @@ pub fn serve(indexed: &[IndexedBlock], blocks: i32, max_distance: i32) -> bool {
 /// The layouts that have these blocks.
 pub fn layouts_of<'a>(all: impl Iterator<Item = &'a IndexedBlock> + Clone) -> Vec<Layout> {
     let layouts = BLOCK_COUNTS.map(|blocks| {
-        let of_block = |block| all.clone().find(|indexed| (indexed.block, indexed.blocks) == (block, blocks)).copied();
-        (0..blocks).filter_map(of_block).collect()
+        let find = |block| all.clone().find(|indexed| (indexed.block, indexed.blocks) == (block, blocks)).copied();
+        (0..blocks).filter_map(find).collect()
     });
     layouts.filter(|layout: &Layout| !layout.is_empty()).collect()
 }
 
 /// The indexed blocks of each layout, as `Growth::new` takes them.
 pub fn layout_blocks(layouts: &[Layout]) -> impl Iterator<Item = Vec<Block>> {
-    let block = |indexed: &IndexedBlock| Block::new(indexed.block, indexed.blocks);
-    layouts.iter().map(move |layout| layout.iter().filter_map(block).collect())
+    let to_block = |indexed: &IndexedBlock| Block::new(indexed.block, indexed.blocks);
+    layouts.iter().map(move |layout| layout.iter().filter_map(to_block).collect())
 }

@@ -144,6 +144,5 @@ pub fn options_json(document: Option<Expression>) -> Result<String> {
 
 /// The document in a constant; None if the constant is of another type. It lives as long as the expression.
 pub fn constant_document<'a>(constant: Expression) -> Option<JsonDocument<'a>> {
-    let text = || constant.text().map(JsonDocument::Text);
-    constant.jsonb().map(JsonDocument::Jsonb).or_else(text)
+    constant.jsonb().map(JsonDocument::Jsonb).or_else(|| constant.text().map(JsonDocument::Text))
 }

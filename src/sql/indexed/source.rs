@@ -116,8 +116,7 @@ impl WrittenOptions {
 
     /// A further argument of a function; empty if the options are the defaults.
     pub fn sql(&self) -> String {
-        let sql = |json| format!(", {}::pg_catalog.jsonb", quote_literal(json));
-        self.json.as_ref().map(sql).unwrap_or_default()
+        self.json.as_ref().map_or_else(String::new, |json| format!(", {}::pg_catalog.jsonb", quote_literal(json)))
     }
 }
 

@@ -134,10 +134,10 @@ impl Bands {
     /// the same criterion.
     pub fn of<'a>(indexes: impl Iterator<Item = &'a BandIndex>) -> Vec<Self> {
         let mut sorted: Vec<_> = indexes.collect();
-        let group = |index: &&'a BandIndex| (index.call.has_same(), &index.scope);
-        sorted.sort_by_key(|index| (group(index), index.call.band));
+        let group_key = |index: &&'a BandIndex| (index.call.has_same(), &index.scope);
+        sorted.sort_by_key(|index| (group_key(index), index.call.band));
         let first_bands = |indexes: &[&'a BandIndex]| {
-            let (has_same, scope) = group(&indexes[0]);
+            let (has_same, scope) = group_key(&indexes[0]);
             let mut bands = Self { has_same, scope: scope.clone(), indexes: Vec::new() };
             for index in indexes {
                 if index.call.band == bands.indexes.len() {
@@ -146,7 +146,7 @@ impl Bands {
             }
             bands
         };
-        let all = sorted.chunk_by(|one, other| group(one) == group(other)).map(first_bands);
+        let all = sorted.chunk_by(|one, other| group_key(one) == group_key(other)).map(first_bands);
         all.filter(|bands| !bands.indexes.is_empty()).collect()
     }
 }

@@ -189,10 +189,10 @@ impl BlockWalk {
             }
             let scan = self.indexes.scan(task.index)?;
             // SAFETY: comparing numbers does not panic.
-            let read = unsafe { scan.next(is_near) };
+            let entry_read = unsafe { scan.next(is_near) };
             let tid = scan.tid();
             task.far_entries += std::mem::take(&mut scan.entries_refused);
-            match read {
+            match entry_read {
                 EntryRead::Entry(Some(value)) => {
                     let difference = value.cast_unsigned() ^ query;
                     if self.is_new(task, difference, tid) {
@@ -241,10 +241,10 @@ impl BlockWalk {
     /// it has completed no step.
     pub fn radii(&self) -> Option<Vec<Option<u32>>> {
         let layouts = self.layouts.iter().zip(self.growth.radii());
-        let (layout, of_layout) = layouts.max_by_key(|(_, radii)| radii.iter().flatten().count())?;
-        let first = layout.first().filter(|_| of_layout.iter().any(Option::is_some))?;
+        let (layout, layout_radii) = layouts.max_by_key(|(_, radii)| radii.iter().flatten().count())?;
+        let first = layout.first().filter(|_| layout_radii.iter().any(Option::is_some))?;
         let mut radii = vec![None; first.blocks as usize];
-        for (index, radius) in layout.iter().zip(of_layout) {
+        for (index, radius) in layout.iter().zip(layout_radii) {
             radii[index.block as usize] = radius;
         }
         Some(radii)

@@ -54,12 +54,12 @@ impl QueryIndexes {
         slot: *mut TupleTableSlot,
         indexes: Vec<(Oid, Option<i16>)>,
     ) -> Self {
-        let open = |(index, fingerprint)| {
+        let open_index = |(index, fingerprint)| {
             // SAFETY: the index exists, because its table is locked.
             let relation = unsafe { pg_sys::index_open(index, ACCESS_SHARE) };
             OpenIndex { relation, fingerprint, scan: None }
         };
-        let indexes = indexes.into_iter().map(open).collect();
+        let indexes = indexes.into_iter().map(open_index).collect();
         // SAFETY: the caller passes an open table.
         #[cfg(not(feature = "pg19"))]
         let table_fetch = unsafe { pg_sys::table_index_fetch_begin(table) };

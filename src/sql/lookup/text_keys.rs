@@ -29,8 +29,8 @@ impl TextKeys {
     /// The keys of a text that will not be asked for again, so that another one stays in the cache.
     pub fn uncached(text: TextArgument<'_>, criterion: TextCriterion, options: &Options) -> Result<Option<Self>> {
         let text = decode(text.detoast())?.as_str();
-        let summary = |fingerprinter: &mut Fingerprinter| fingerprinter.summary(text, criterion.bands);
-        let summary = fingerprint_cache::with_fingerprinter(options, summary)?;
+        let summarise = |fingerprinter: &mut Fingerprinter| fingerprinter.summary(text, criterion.bands);
+        let summary = fingerprint_cache::with_fingerprinter(options, summarise)?;
         Ok(summary.map(|summary| Self::new(Rc::new(summary), criterion, options)))
     }
 

@@ -155,8 +155,8 @@ impl IndexedTable {
         max_distance: Option<Expression>,
         is_ordered: bool,
     ) {
-        let of_search = [(Role::Fingerprint, fingerprint), (Role::Query, query)].into_iter();
-        let expressions = of_search.chain(max_distance.map(|max_distance| (Role::MaxDistance, max_distance)));
+        let operands = [(Role::Fingerprint, fingerprint), (Role::Query, query)].into_iter();
+        let expressions = operands.chain(max_distance.map(|max_distance| (Role::MaxDistance, max_distance)));
         let ScopedTable { relation, rows, .. } = self.scoped;
         let settings = DistanceSettings { is_ordered, rows, pages: relation.pages(), layouts: self.layouts.clone() };
         self.scoped.offer(costs, is_ordered, expressions, Search::Distance(settings));

@@ -26,14 +26,14 @@ pub unsafe fn explain(
         let plan = output.plan.cast::<pg_sys::CustomScan>();
         (expressions((*plan).custom_exprs), node.ss.ps.instrument.as_ref())
     };
-    let of_role = |role| settings.of_role(&expressions, role).map(|expression| output.deparsed(expression));
+    let deparse = |role| settings.of_role(&expressions, role).map(|expression| output.deparsed(expression));
     if let Search::Distance(DistanceSettings { is_ordered, .. }) = settings.search {
         if is_ordered
-            && let (Some(fingerprint), Some(query)) = (of_role(Role::Fingerprint).next(), of_role(Role::Query).next())
+            && let (Some(fingerprint), Some(query)) = (deparse(Role::Fingerprint).next(), deparse(Role::Query).next())
         {
             output.text(c"Order By", &[b"(", &fingerprint[..], b" <~> ", &query, b")"].concat());
         }
-        if let Some(max_distance) = of_role(Role::MaxDistance).next() {
+        if let Some(max_distance) = deparse(Role::MaxDistance).next() {
             output.text(c"Within", &max_distance);
         }
     }
@@ -48,7 +48,7 @@ pub unsafe fn explain(
             };
             Some([b"(", column, b" = ", &value[..], b")"].concat())
         };
-        output.list(c"Scope", (1..).zip(of_role(Role::Scope)).filter_map(equality));
+        output.list(c"Scope", (1..).zip(deparse(Role::Scope)).filter_map(equality));
     }
     match &settings.search {
         Search::Distance(settings) => {

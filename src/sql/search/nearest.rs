@@ -74,12 +74,12 @@ impl NearestSearch {
     pub fn next(&mut self, walk: &mut BlockWalk) -> Option<ItemPointerData> {
         while self.current_distance <= walk.max_distance {
             if self.current_distance <= self.complete_within {
-                let of_distance = &mut self.stored[self.current_distance as usize];
-                if let Some(tid) = of_distance.pop() {
+                let tids = &mut self.stored[self.current_distance as usize];
+                if let Some(tid) = tids.pop() {
                     self.stored_count -= 1;
                     return Some(tid);
                 }
-                *of_distance = Vec::new();
+                *tids = Vec::new();
                 self.current_distance += 1;
                 continue;
             }
@@ -140,7 +140,7 @@ impl NearestSearch {
 
     /// Makes a full scan that stores the entries from the current distance on, up to the capacity.
     fn make_full_scan(&mut self, walk: &mut BlockWalk) {
-        self.stored.iter_mut().for_each(|of_distance| *of_distance = Vec::new());
+        self.stored.iter_mut().for_each(|tids| *tids = Vec::new());
         self.stored_count = 0;
         self.farthest = walk.max_distance;
         walk.begin_full_scan(false);

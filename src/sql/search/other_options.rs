@@ -92,9 +92,9 @@ pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression])
     let table = Relation::open_locked(table);
     let indexes = band_indexes(&table, table.open_indexes(), KeyExpressions::Planned);
     let text = text.as_stored(relid);
-    let of_text: Vec<_> = indexes.into_iter().filter(|index| index.is_of_text(&table, text)).collect();
+    let text_indexes: Vec<_> = indexes.into_iter().filter(|index| index.is_of_text(&table, text)).collect();
     let serves = |index: &BandIndex| index.call.options.has_bands_for(&options);
-    let other = of_text.first().filter(|_| !of_text.iter().any(serves))?;
+    let other = text_indexes.first().filter(|_| !text_indexes.iter().any(serves))?;
     // SAFETY: get_func_name returns a palloc'd, NUL-terminated name, or null.
     let function = unsafe { pg_sys::get_func_name(function).as_ref().map(|name| from_server(name)) }?.ok()?;
     let consequence = "searches by the indexes, and a guard, compare the texts in another way";
@@ -105,18 +105,18 @@ pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression])
 /// Warns of conditions, also within OR and NOT and under row-level security, on passages by other options than those of
 /// the text's index.
 pub fn warn_of_other_passages(relation: BaseRelation) {
-    let of_table: Vec<_> = relation.index_expressions().into_iter().filter_map(passages_arguments).collect();
-    if of_table.is_empty() {
+    let passages: Vec<_> = relation.index_expressions().into_iter().filter_map(passages_arguments).collect();
+    if passages.is_empty() {
         return;
     }
     let parts = relation.all_conditions().into_iter().flat_map(|condition| condition.expression.parts());
     let operations = parts.filter_map(Expression::operation);
     let searches = operations.filter(|operation| operation.function == Oid::from(pg_sys::F_ARRAYOVERLAP));
     for (text, options) in searches.flat_map(|search| search.operands).filter_map(passages_arguments) {
-        let indexed: Vec<_> = of_table.iter().filter(|(indexed, _)| indexed.equals(text)).collect();
+        let indexed: Vec<_> = passages.iter().filter(|(indexed, _)| indexed.equals(text)).collect();
         let Some((_, other)) = indexed.first() else { continue };
         // PostgreSQL uses the index of an equal expression. Options that are a parameter are not known.
-        let is_served = indexed.iter().any(|(_, of_index)| of_index.equals(options));
+        let is_served = indexed.iter().any(|(_, index_options)| index_options.equals(options));
         if is_served || !relation.owns(text) || constant_document(options).is_none() {
             continue;
         }

@@ -33,7 +33,7 @@ pub struct NearScan {
     /// None in EXPLAIN without ANALYZE, and after the end.
     pub search: Option<RunningSearch>,
     /// Whether the search has begun: what it is for has been evaluated.
-    is_begun: bool,
+    has_begun: bool,
     /// The work that PostgreSQL's counters already include.
     reported: Work,
 }
@@ -66,28 +66,28 @@ impl NearScan {
             let slot = prepare_slot(node);
             let (context, parent) = (node.ss.ps.ps_ExprContext, &raw mut node.ss.ps);
             let expressions = expressions(plan.custom_exprs);
-            let of_role = |role| settings.of_role(&expressions, role);
-            let values: Vec<_> = of_role(Role::Scope).collect();
+            let role_expressions = |role| settings.of_role(&expressions, role);
+            let values: Vec<_> = role_expressions(Role::Scope).collect();
             let scope = (!values.is_empty()).then(|| ScopeConditions::new(&settings.scope, &values, parent));
             let search = (!is_explain_only).then(|| {
-                let opened = QueryIndexes::open(table, snapshot, slot, settings.search.indexes());
+                let open_indexes = QueryIndexes::open(table, snapshot, slot, settings.search.indexes());
                 match &settings.search {
                     Search::Distance(settings) => {
                         let pages = pg_sys::RelationGetNumberOfBlocksInFork(table, pg_sys::ForkNumber::MAIN_FORKNUM);
-                        RunningSearch::Distance(DistanceSearch::new(settings, pages.into(), opened))
+                        RunningSearch::Distance(DistanceSearch::new(settings, pages.into(), open_indexes))
                     }
                     Search::Bands { indexes, has_same } => {
-                        let document = of_role(Role::Criterion).find_map(constant_document);
+                        let document = role_expressions(Role::Criterion).find_map(constant_document);
                         let criterion = document.and_then(|document| read_text_criterion(document).ok());
                         let criterion = criterion.unwrap_or_else(|| raise_unreadable_plan());
-                        RunningSearch::Bands(BandWalk::new(opened, indexes.len(), *has_same), criterion)
+                        RunningSearch::Bands(BandWalk::new(open_indexes, indexes.len(), *has_same), criterion)
                     }
                 }
             });
-            let compiled = |role| Some(pg_sys::ExecInitExpr(of_role(role).next()?.as_ptr().cast(), parent));
-            let (query, max_distance) = (compiled(Role::Query), compiled(Role::MaxDistance));
+            let compile = |role| Some(pg_sys::ExecInitExpr(role_expressions(role).next()?.as_ptr().cast(), parent));
+            let (query, max_distance) = (compile(Role::Query), compile(Role::MaxDistance));
             let expressions = GoalExpressions { query, max_distance, context };
-            Self { settings, expressions, scope, slot, search, is_begun: false, reported: Work::default() }
+            Self { settings, expressions, scope, slot, search, has_begun: false, reported: Work::default() }
         }
     }
 
@@ -95,8 +95,8 @@ impl NearScan {
     /// node.
     pub fn next(&mut self, counters: Option<&mut NodeInstrumentation>) -> *mut TupleTableSlot {
         let Some(search) = &mut self.search else { return std::ptr::null_mut() };
-        if !self.is_begun {
-            self.is_begun = true;
+        if !self.has_begun {
+            self.has_begun = true;
             search.begin(&self.expressions, self.scope.as_mut());
         }
         let has_row = match search {
@@ -117,7 +117,7 @@ impl NearScan {
 
     /// Restarts the scan. Parameters may have changed.
     pub fn rescan(&mut self) {
-        self.is_begun = false;
+        self.has_begun = false;
     }
 
     pub fn end(&mut self) {

@@ -35,22 +35,22 @@ impl ScopedTable {
         let scopes: BTreeSet<_> = indexes.iter().map(|index| of_index(index).1).collect();
         let mut tables = Vec::new();
         for columns in scopes {
-            let of_columns: Vec<_> = columns.iter().map(|&column| relation.equalities(column)).collect();
-            let of_scope = || indexes.iter().filter(|index| of_index(index).1 == columns);
-            let equality = |index: &I, position: usize| {
-                let of_column = of_columns[position].iter();
-                let looked_up = of_column.filter(|equality| relation.looks_up(of_index(index).0, position, equality));
+            let column_equalities: Vec<_> = columns.iter().map(|&column| relation.equalities(column)).collect();
+            let scope_indexes = || indexes.iter().filter(|index| of_index(index).1 == columns);
+            let find = |index: &I, position: usize| {
+                let equalities = column_equalities[position].iter();
+                let looked_up = equalities.filter(|equality| relation.looks_up(of_index(index).0, position, equality));
                 // Prefer a value that refers to no further relation.
                 looked_up.min_by_key(|equality| !equality.outer.is_within(outer)).copied()
             };
-            let all = |index| (0..columns.len()).map(|position| equality(index, position)).collect::<Option<Vec<_>>>();
-            let Some(equalities) = of_scope().find_map(all) else { continue };
+            let find_all = |index| (0..columns.len()).map(|position| find(index, position)).collect::<Option<Vec<_>>>();
+            let Some(equalities) = scope_indexes().find_map(find_all) else { continue };
             // The scan looks up the same values in all indexes.
             let looks_up = |index: &&I| {
                 let mut equalities = equalities.iter().enumerate();
                 equalities.all(|(position, equality)| relation.looks_up(of_index(index).0, position, equality))
             };
-            let usable = of_scope().filter(looks_up).collect();
+            let usable = scope_indexes().filter(looks_up).collect();
             let outer = equalities.iter().fold(outer, |outer, equality| outer.with(equality.outer));
             let rows = (relation.rows() * equalities.iter().map(|equality| equality.share).product::<f64>()).max(1.0);
             tables.push((Self { relation, equalities, outer, rows }, usable));
@@ -67,13 +67,13 @@ impl ScopedTable {
         expressions: impl IntoIterator<Item = (Role, Expression)>,
         search: Search,
     ) {
-        let key = |equality: &Equality| {
+        let scope_key = |equality: &Equality| {
             let (function, value_type, collation) = equality.key();
             ScopeKey { function, value_type, collation }
         };
         let scope = self.equalities.iter().map(|equality| (Role::Scope, equality.comparison.value));
         let (roles, expressions): (Vec<_>, Vec<_>) = expressions.into_iter().chain(scope).unzip();
-        let settings = Settings { roles, scope: self.equalities.iter().map(key).collect(), search };
+        let settings = Settings { roles, scope: self.equalities.iter().map(scope_key).collect(), search };
         let startup = self.relation.condition_cost().startup;
         let costs = [before_first_row, total].map(|cost| startup + cost);
         // SAFETY: the list is made here, and the expressions are valid.

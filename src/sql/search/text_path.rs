@@ -63,13 +63,13 @@ impl TextPaths {
         let indexes = if relation.is_table() { relation.indexes(may_serve) } else { Vec::new() };
         let conditions = TextCondition::all_of(relation, !indexes.is_empty());
         if conditions.is_empty() || indexes.is_empty() {
-            let search = |condition| TextSearch { condition, indexes: Vec::new(), shares: [None; 2] };
-            return Self { relation, searches: conditions.into_iter().map(search).collect() };
+            let search_for = |condition| TextSearch { condition, indexes: Vec::new(), shares: [None; 2] };
+            return Self { relation, searches: conditions.into_iter().map(search_for).collect() };
         }
         let table = Relation::open_locked(relation.table());
         let indexes = band_indexes(&table, indexes.into_iter().map(Relation::open_locked), KeyExpressions::Planned);
-        let search = |condition| TextSearch::new(relation, &table, condition, &indexes);
-        Self { relation, searches: conditions.into_iter().filter_map(search).collect() }
+        let search_for = |condition| TextSearch::new(relation, &table, condition, &indexes);
+        Self { relation, searches: conditions.into_iter().filter_map(search_for).collect() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -106,8 +106,8 @@ impl TextSearch {
     fn new(relation: BaseRelation, table: &Relation, condition: TextCondition, indexed: &[BandIndex]) -> Option<Self> {
         let NearTexts { criterion: TextCriterion { bands, .. }, options, .. } = &condition.near;
         let text = condition.text.as_stored(relation.relid());
-        let of_text = indexed.iter().filter(|index| index.is_of_text(table, text));
-        let (serving, others): (Vec<_>, Vec<_>) = of_text.partition(|index| index.call.options.has_bands_for(options));
+        let matching = indexed.iter().filter(|index| index.is_of_text(table, text));
+        let (serving, others): (Vec<_>, Vec<_>) = matching.partition(|index| index.call.options.has_bands_for(options));
         let complete = Bands::of(serving.iter().copied()).iter().map(|bands| bands.indexes.len()).max().unwrap_or(0);
         if complete == 0 {
             others.first().inspect(|other| warn_of_other_bands(table, &other.call));
@@ -128,8 +128,8 @@ impl TextSearch {
         let TextCondition { near, query, .. } = &self.condition;
         let bands = near.criterion.bands;
         let is_on = |index: &BandIndex, band| index.call.band == band && index.call.has_same() == has_same;
-        let index = |band| indexes.iter().find(|index| is_on(index, band)).map(|index| index.oid);
-        let indexes: Vec<_> = (0..bands).map(index).collect::<Option<_>>()?;
+        let find_index = |band| indexes.iter().find(|index| is_on(index, band)).map(|index| index.oid);
+        let indexes: Vec<_> = (0..bands).map(find_index).collect::<Option<_>>()?;
         let expressions = [(Role::Query, *query), (Role::Criterion, near.document)];
         let costs = [0.0, self.cost(table, &indexes, has_same)];
         table.offer(costs, false, expressions, Search::Bands { indexes, has_same });
@@ -139,20 +139,20 @@ impl TextSearch {
     fn cost(&self, table: &ScopedTable, indexes: &[Oid], has_same: bool) -> f64 {
         let (relation, bands) = (table.relation, indexes.len() as f64);
         // Each band has about as many entries as there are candidates.
-        let near = (table.rows * self.shares[usize::from(has_same)].unwrap_or(0.0)).max(1.0);
+        let candidates = (table.rows * self.shares[usize::from(has_same)].unwrap_or(0.0)).max(1.0);
         let pages = indexes.iter().filter_map(|index| relation.index_pages(*index));
-        let (pages, leaves) = pages
-            .fold((0.0, 0.0), |(all, leaves), pages| (all + pages, leaves + (near * pages / relation.rows()).ceil()));
+        let leaves_of = |pages: f64| (candidates * pages / relation.rows()).ceil();
+        let (pages, leaves) = pages.fold((0.0, 0.0), |(all, leaves), pages| (all + pages, leaves + leaves_of(pages)));
         // A btree has entries with equal keys in the order of their tids, and so of the pages.
-        let fetched = near.min(relation.pages());
-        table.look_up_cost(bands, leaves, pages, bands * near) + table.fetch_cost(near, fetched)
+        let fetched = candidates.min(relation.pages());
+        table.look_up_cost(bands, leaves, pages, bands * candidates) + table.fetch_cost(candidates, fetched)
     }
 
     /// The expected number of near rows among `rows` rows, at least one; None without statistics.
     fn near_rows(&self, rows: f64) -> Option<f64> {
-        let agreeing = if self.condition.near.options.same.numbers { SHARE_SAME_NUMBERS } else { 1.0 };
+        let share_agreeing = if self.condition.near.options.same.numbers { SHARE_SAME_NUMBERS } else { 1.0 };
         let [plain, with_same] = self.shares;
-        with_same.or(plain.map(|share| share * agreeing)).map(|share| (share * rows).max(1.0))
+        with_same.or(plain.map(|share| share * share_agreeing)).map(|share| (share * rows).max(1.0))
     }
 }
 

@@ -89,15 +89,15 @@ impl Arguments {
 
     /// The arguments as members of a JSON object, by the names that they have in `simhash_guard`.
     pub fn to_json_members(&self) -> Result<[(&'static str, String); 7]> {
-        let text = |text: &Option<String>| text.as_deref().map_or_else(|| "null".to_owned(), string);
+        let string_or_null = |text: &Option<String>| text.as_deref().map_or_else(|| "null".to_owned(), string);
         Ok([
             ("action", string(self.action.name())),
             ("criterion", self.criterion.to_json()?),
             ("source", string(&self.source)),
             ("scope", array(self.scope.iter().map(|column| string(column)))),
-            ("mark_column", text(&self.mark_column)),
-            ("among", text(&self.among)),
-            ("unless", text(&self.unless)),
+            ("mark_column", string_or_null(&self.mark_column)),
+            ("among", string_or_null(&self.among)),
+            ("unless", string_or_null(&self.unless)),
         ])
     }
 

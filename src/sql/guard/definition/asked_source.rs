@@ -1,6 +1,6 @@
 //! The source that a user asks for, a text or a column of fingerprints, and the criterion for it.
 //!
-//! What can be guarded is what is indexed. It must be named only if several sources are.
+//! What can be guarded is what is indexed. A source must be named only if several are indexed.
 
 use std::collections::BTreeSet;
 
@@ -47,17 +47,17 @@ pub fn find_source(
     let is_indexed =
         |table: &Relation| !indexed_bands(table, None).is_empty() || !indexed_fingerprints(table).is_empty();
     // If the table has indexes, its partitions have the same. Otherwise they may have indexes of their own.
-    let with_own = if is_indexed(&root) { &[] } else { &members.all[1..] };
-    let mut partitions = with_own.iter().map(|&member| Relation::open(member)).filter(is_indexed);
+    let others = if is_indexed(&root) { &[] } else { &members.all[1..] };
+    let mut partitions = others.iter().map(|&member| Relation::open(member)).filter(is_indexed);
     let Some(first) = partitions.next() else { return source_in(&root, named, asked, schema) };
-    let of_first = source_in(&first, named, asked, schema)?;
+    let first_source = source_in(&first, named, asked, schema)?;
     for other in partitions {
-        let of_other = source_in(&other, named, asked, schema)?;
-        if of_first != of_other {
-            return Err(disagreement([(&first, &of_first), (&other, &of_other)])?);
+        let other_source = source_in(&other, named, asked, schema)?;
+        if first_source != other_source {
+            return Err(disagreement([(&first, &first_source), (&other, &other_source)])?);
         }
     }
-    Ok(of_first)
+    Ok(first_source)
 }
 
 fn source_in(
@@ -67,7 +67,7 @@ fn source_in(
     schema: ExtensionSchema,
 ) -> Result<(String, GuardCriterion)> {
     let named = named.filter(|named| !named.sql.is_empty()).map(|named| parse(table, named)).transpose()?;
-    let of_text = |fingerprint: &RowValue| FingerprintCall::of_text(fingerprint.computation(table), schema);
+    let text_call = |fingerprint: &RowValue| FingerprintCall::of_text(fingerprint.computation(table), schema);
     let texts = if asked.is_for_fingerprints() { Vec::new() } else { indexed_texts(table, named)? };
     let mut fingerprints = match named {
         Some(source) if texts.is_empty() => named_fingerprints(table, source)?,
@@ -75,12 +75,12 @@ fn source_in(
         None => indexed_fingerprints(table),
     };
     // Under a criterion for texts, fingerprints of a text do not count, but an error may name that text.
-    let made_from = fingerprints.iter().find_map(of_text).map(|call| call.source);
+    let made_from = fingerprints.iter().find_map(text_call).map(|call| call.source);
     if !asked.is_for_fingerprints() {
-        fingerprints.retain(|fingerprint| of_text(fingerprint).is_none());
+        fingerprints.retain(|fingerprint| text_call(fingerprint).is_none());
     }
-    let of_fingerprints = fingerprints.iter().filter_map(|fingerprint| fingerprint.expression(table));
-    let sources = texts.iter().map(|text| text.source).chain(of_fingerprints);
+    let fingerprint_sources = fingerprints.iter().filter_map(|fingerprint| fingerprint.expression(table));
+    let sources = texts.iter().map(|text| text.source).chain(fingerprint_sources);
     let choices = sources.map(|source| source_sql(table, source)).collect::<Result<BTreeSet<_>>>()?;
     match &Vec::from_iter(choices)[..] {
         [source] if texts.is_empty() => Ok((source.clone(), GuardCriterion::Distance(asked.of_fingerprints()?))),
@@ -148,8 +148,8 @@ fn criterion_of(table: &Relation, source: &str, texts: &[IndexedText], asked: &A
 /// The fingerprints whose blocks are indexed.
 fn indexed_fingerprints(table: &Relation) -> Vec<RowValue> {
     let mut fingerprints: Vec<(Bits, RowValue)> = Vec::new();
-    let read = |index: Relation| Index::read_usable(&index, KeyExpressions::Stored);
-    for index in table.open_indexes().filter_map(read) {
+    let read_index = |index: Relation| Index::read_usable(&index, KeyExpressions::Stored);
+    for index in table.open_indexes().filter_map(read_index) {
         for fingerprint in block_keys(table, &index).map(|key| key.call.fingerprint) {
             let bits = Bits::of_bigint(fingerprint);
             let column = fingerprint.as_own_column().or_else(|| column_of(table, bits).map(|column| column.attnum));
@@ -205,18 +205,18 @@ fn not_indexed(
     if asked.is_for_fingerprints() || made_from.is_none() && named.is_some_and(|named| as_text(named).is_none()) {
         return Ok(no_index(table, asked.of_fingerprints()?));
     }
-    let sql = |source: Expression| source_sql(table, source);
+    let to_sql = |source: Expression| source_sql(table, source);
     if let Some(text) = made_from
         && !indexed_texts(table, Some(text))?.is_empty()
     {
-        let (named, text) = (named.map_or(Ok("the source".to_owned()), sql)?, sql(text)?);
+        let (named, text) = (named.map_or(Ok("the source".to_owned()), to_sql)?, to_sql(text)?);
         let message =
             format!("{named} in table \"{}\" is a fingerprint, and the criterion is for texts", table.name()?);
         let hint = format!("Name the text as the source, {text}, whose bands are indexed; {OR_BY_DISTANCE}.");
         return Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message).with_hint(hint));
     }
     let (source, guarded) = (made_from.or(named).or(text_column(table)), asked.of_texts("{}")?);
-    let source = source.map_or(Ok("...".to_owned()), sql)?;
+    let source = source.map_or(Ok("...".to_owned()), to_sql)?;
     let error = no_bands(table, &source, None, &guarded)?;
     if made_from.is_none() {
         return Ok(error);
@@ -226,15 +226,16 @@ fn not_indexed(
 
 /// The error for partitions that are indexed in different ways.
 fn disagreement(
-    [(first, of_first), (other, of_other)]: [(&Relation, &(String, GuardCriterion)); 2],
+    [(first, first_source), (other, other_source)]: [(&Relation, &(String, GuardCriterion)); 2],
 ) -> Result<ErrorReport> {
     let shown = |(source, criterion): &(String, GuardCriterion)| match criterion {
         GuardCriterion::Texts(texts) => format!("{source} with the options {}", shown_literal(&texts.options_json())),
         GuardCriterion::Distance(_) => source.clone(),
     };
     let message = format!("partitions \"{}\" and \"{}\" are indexed in different ways", first.name()?, other.name()?);
+    let (shown_first, shown_other) = (shown(first_source), shown(other_source));
     Ok(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message)
-        .with_detail(format!("The first is indexed on {}, and the other one on {}.", shown(of_first), shown(of_other)))
+        .with_detail(format!("The first is indexed on {shown_first}, and the other one on {shown_other}."))
         .with_hint(
             "Index them alike, by simhash_index of the partitioned table; or name the source, and the options in the \
              criterion.",

@@ -13,8 +13,9 @@ pub struct AskedSql {
 }
 
 impl AskedSql {
-    pub fn new(sql: RawText<'_>) -> Result<Self> {
-        Ok(Self { sql: from_bytes(sql)?, search_path: Some(search_path()) })
+    pub fn read(argument: Option<RawText<'_>>) -> Result<Option<Self>> {
+        let Some(sql) = argument else { return Ok(None) };
+        Ok(Some(Self { sql: from_bytes(sql)?, search_path: Some(search_path()) }))
     }
 
     pub fn of_guard(sql: &str) -> Self {

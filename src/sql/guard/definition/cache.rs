@@ -64,8 +64,9 @@ fn cached(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
         // SAFETY: the callbacks are functions of this library, which is never unloaded.
         unsafe {
             pg_sys::CacheRegisterRelcacheCallback(Some(table_changed), Datum::null());
-            pg_sys::CacheRegisterSyscacheCallback(PROCOID as _, Some(name_changed), Datum::null());
-            pg_sys::CacheRegisterSyscacheCallback(ENUMOID as _, Some(name_changed), Datum::null());
+            for cache in [PROCOID, ENUMOID] {
+                pg_sys::CacheRegisterSyscacheCallback(cache as _, Some(name_changed), Datum::null());
+            }
         }
     }
     drop_changed();
@@ -97,9 +98,9 @@ fn drop_changed() {
         !changed.contains(&Oid::INVALID) && !guard.members.iter().any(|member| changed.contains(member))
     };
     GUARDS.with_borrow_mut(|guards| {
-        guards.retain(|_, of_trigger| {
-            of_trigger.retain(is_unchanged);
-            !of_trigger.is_empty()
+        guards.retain(|_, trigger_guards| {
+            trigger_guards.retain(is_unchanged);
+            !trigger_guards.is_empty()
         });
     });
 }

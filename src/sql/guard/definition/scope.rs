@@ -49,12 +49,12 @@ impl GuardScope {
     /// # Safety
     /// The index compares these columns as their types and collations do.
     pub unsafe fn keys(&self, positions: &[usize], values: &GuardScopeValues<'_>) -> Vec<pg_sys::ScanKeyData> {
-        let key = |(attnum, &position): (i16, &usize)| {
+        let scan_key = |(attnum, &position): (i16, &usize)| {
             let ScopeColumn { column, equality, .. } = &self.0[position];
             // SAFETY: the function is the equality of the column's type, as in the index.
             unsafe { equality_key(attnum, *equality, column.collation, values.0[position]) }
         };
-        (1..).zip(positions).map(key).collect()
+        (1..).zip(positions).map(scan_key).collect()
     }
 
     /// The scope values of a row, which live as long as the row.
@@ -78,14 +78,14 @@ impl GuardScope {
     /// A hash of scope values; equal values have the same hash. All values but NULL count as equal if their type has no
     /// hash function.
     pub fn hash(&self, values: &GuardScopeValues<'_>) -> u64 {
-        let hash = |(scope, value): (&ScopeColumn, &Option<Datum>)| match (scope.hash, value) {
+        let hash_value = |(scope, value): (&ScopeColumn, &Option<Datum>)| match (scope.hash, value) {
             // SAFETY: a value of the column's type, and the function is that type's hash function.
             (Some(hash), Some(value)) => unsafe {
                 pg_sys::OidFunctionCall1Coll(hash, scope.column.collation, *value).value() as u32
             },
             (_, value) => u32::from(value.is_some()),
         };
-        let hashes = self.0.iter().zip(&values.0).map(hash);
+        let hashes = self.0.iter().zip(&values.0).map(hash_value);
         hashes.fold(0, |all: u64, hash| (all ^ u64::from(hash)).wrapping_mul(GOLDEN_RATIO).rotate_left(32))
     }
 }

@@ -50,7 +50,7 @@ impl SearchedFingerprints {
         let usable: Vec<_> = blocks.iter().filter(is_usable).collect();
         let scopes: BTreeSet<_> = usable.iter().map(|scoped| &scoped.scope).collect();
         let all_rows = table.estimated_rows();
-        let of_scope = |leading: &Vec<i16>| {
+        let serve = |leading: &Vec<i16>| {
             let layouts =
                 layouts_of(usable.iter().filter(|scoped| scoped.scope == *leading).map(|scoped| &scoped.block));
             let growth = |rows| Growth::new(rows, layout_blocks(&layouts));
@@ -65,7 +65,7 @@ impl SearchedFingerprints {
             Some(Ok(Self { max_distance, leading_scope_positions, rows, layouts, total }))
         };
         // If the indexes of two scopes cost the same, as in an empty table, take the scope with more columns.
-        let (served, others): (Vec<_>, Vec<_>) = scopes.into_iter().rev().filter_map(of_scope).partition(Result::is_ok);
+        let (served, others): (Vec<_>, Vec<_>) = scopes.into_iter().rev().filter_map(serve).partition(Result::is_ok);
         let cheapest = served.into_iter().flatten().min_by(|a, b| {
             let cost = a.total.microseconds.total_cmp(&b.total.microseconds);
             cost.then(b.leading_scope_positions.len().cmp(&a.leading_scope_positions.len()))

@@ -34,10 +34,10 @@ impl SearchedTexts {
     /// the one with the most columns.
     pub fn read(table: &Relation, text: Expression, scope: &GuardScope, guarded: &GuardedTexts) -> Result<Self> {
         let &GuardedTexts { criterion, ref options, .. } = guarded;
-        let of_text = indexed_bands(table, Some(text));
-        let of_options: Vec<_> = of_text.iter().filter(|index| index.call.options.has_bands_for(options)).collect();
+        let text_indexes = indexed_bands(table, Some(text));
+        let fitting: Vec<_> = text_indexes.iter().filter(|index| index.call.options.has_bands_for(options)).collect();
         let is_within = |index: &&&BandIndex| scope.positions(&index.scope).is_some();
-        let bands = Bands::of(of_options.iter().filter(is_within).copied());
+        let bands = Bands::of(fitting.iter().filter(is_within).copied());
         let served = bands.iter().filter(|bands| bands.indexes.len() >= criterion.bands);
         if let Some(served) = served.max_by_key(|bands| (bands.has_same, bands.scope.len()))
             && let Some(leading_scope_positions) = scope.positions(&served.scope)
@@ -47,9 +47,9 @@ impl SearchedTexts {
             return Ok(Self { criterion, options, leading_scope_positions, indexes, has_same });
         }
         let source = source_sql(table, text)?;
-        let indexed = match (&of_text[..], &of_options[..]) {
+        let indexed = match (&text_indexes[..], &fitting[..]) {
             ([other, ..], []) => return Err(other_options(table, &source, &other.call.options_json()?)?),
-            ([_, ..], [other, ..]) if !of_options.iter().any(|index| is_within(&index)) => {
+            ([_, ..], [other, ..]) if !fitting.iter().any(|index| is_within(&index)) => {
                 return Err(other_scope(table, &source, &other.scope)?);
             }
             ([], _) => None,

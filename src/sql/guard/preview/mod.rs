@@ -66,12 +66,11 @@ fn simhash_preview(
         ),
     >,
 > {
-    let sql = |sql: Option<RawText<'_>>| sql.map(AskedSql::new).transpose();
     let asked = AskedPreview {
         criterion: AskedCriterion::read(required(criterion, "criterion")?)?,
-        among: sql(among)?,
-        unless: sql(unless)?,
-        source: sql(source)?,
+        among: AskedSql::read(among)?,
+        unless: AskedSql::read(unless)?,
+        source: AskedSql::read(source)?,
         scope: names(&required(scope, "scope")?, "scope")?,
         sample: required(sample, "sample")?,
     };
@@ -96,7 +95,7 @@ fn simhash_preview(
         }
         Ok((groups, total, is_hidden))
     })?;
-    let datums = |shown: Option<ShownRow>| {
+    let to_datums = |shown: Option<ShownRow>| {
         let Some(ShownRow { key, text }) = shown else { return (None, None) };
         let key = text_from_server_string(&key).unwrap_or_else(|error| raise(error));
         (Some(key), text.map(|text| text_from_utf8(&text)))
@@ -106,7 +105,7 @@ fn simhash_preview(
         // As in a guard's error, report nothing about single rows if some rows are hidden.
         let example = group.example.filter(|_| !is_hidden);
         let (row, earlier) = example.map(|example| (example.row, example.earlier)).unzip();
-        let ((example, example_text), (earlier, earlier_text)) = (datums(row), datums(earlier));
+        let ((example, example_text), (earlier, earlier_text)) = (to_datums(row), to_datums(earlier));
         let (resemblance, distance) = match rank {
             Some(Rank::Resemblance(Reverse(steps))) => (Some(f64::from(steps) / STEPS), None),
             Some(Rank::Distance(distance)) => (None, Some(distance.cast_signed())),

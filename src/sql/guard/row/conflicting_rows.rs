@@ -193,12 +193,12 @@ impl UniqueIndexes {
             if !info.ii_NullsNotDistinct && nulls[..count].contains(&true) {
                 return None;
             }
-            let key = |position: usize| {
+            let scan_key = |position: usize| {
                 let value = (!nulls[position]).then_some(values[position]);
                 let (equality, collation) = (*info.ii_UniqueProcs.add(position), *index.rd_indcollation.add(position));
                 equality_key(position as i16 + 1, equality, collation, value)
             };
-            Some((0..count).map(key).collect())
+            Some((0..count).map(scan_key).collect())
         }
     }
 }

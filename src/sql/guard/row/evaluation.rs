@@ -102,8 +102,8 @@ impl Evaluator {
 
     /// The fingerprint of a row; None for NULL.
     pub fn fingerprint(&self, searched: &SearchedTable, row: Row<'_>, kind: RowKind) -> Result<Option<i64>> {
-        let read = |value: Option<Datum>| Ok(value.map(|value| value.value() as i64));
-        self.with_value(&searched.expressions.source, row, kind, read)
+        let to_bigint = |value: Option<Datum>| Ok(value.map(|value| value.value() as i64));
+        self.with_value(&searched.expressions.source, row, kind, to_bigint)
     }
 
     /// Calls `f` with the text of a row; None if it is NULL. The text's memory is freed when `f` returns.
@@ -167,13 +167,13 @@ impl Evaluator {
         if kind == RowKind::New {
             return evaluate();
         }
-        let read = || if expression.is_column { evaluate() } else { with_fixed_times(evaluate) };
+        let evaluate_stored = || if expression.is_column { evaluate() } else { with_fixed_times(evaluate) };
         if may_select_rows(expression.table) {
-            return read();
+            return evaluate_stored();
         }
         let (table, guard) = (user_name_of(&Relation::open(expression.table))?, &self.guard);
         let message = || format!("guard \"{guard}\" of table \"{table}\" cannot evaluate an expression on another row");
-        Ok(PgTryBuilder::new(AssertUnwindSafe(|| read().unwrap_or_else(|error| raise(error))))
+        Ok(PgTryBuilder::new(AssertUnwindSafe(|| evaluate_stored().unwrap_or_else(|error| raise(error))))
             .catch_others(|error| raise_without_values(error, message()))
             .execute())
     }
@@ -184,11 +184,11 @@ impl Evaluator {
         if let Some(prepared) = self.prepared.borrow().get(&key) {
             return prepared.clone();
         }
-        let of_kind = match kind {
+        let tree = match kind {
             RowKind::New => &expression.of_new_row,
             RowKind::Stored => &expression.of_stored_row,
         };
-        let prepared = Rc::new(self.in_memory(|| Computed::new(of_kind.read())));
+        let prepared = Rc::new(self.in_memory(|| Computed::new(tree.read())));
         self.prepared.borrow_mut().insert(key, prepared.clone());
         prepared
     }

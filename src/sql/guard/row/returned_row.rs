@@ -52,12 +52,12 @@ pub fn cannot_serialize(detail: String) -> ErrorReport {
 
 /// The new row with a mark that names its near-duplicate.
 fn with_mark(row: NewRow<'_>, nearest: &NearDuplicate) -> Result<HeapTuple> {
-    let (Some(own), Some(of_nearest)) = (&row.statement.own_table().mark, &nearest.searched.mark) else {
+    let (Some(own_mark), Some(nearest_mark)) = (&row.statement.own_table().mark, &nearest.searched.mark) else {
         return Ok(row.without_mark());
     };
-    let value = of_nearest.value(&nearest.searched.primary_key, &nearest.primary_key)?;
+    let value = nearest_mark.value(&nearest.searched.primary_key, &nearest.primary_key)?;
     // SAFETY: the trigger's table has this column, and the value is of its type, as `set_marks` has checked.
-    Ok(unsafe { row.event.with_value(own.column.into(), value) })
+    Ok(unsafe { row.event.with_value(own_mark.column.into(), value) })
 }
 
 /// The new row with the old mark, if an UPDATE leaves the source unchanged and writes both the source and the mark

@@ -295,7 +295,7 @@ impl EarlierSearches {
     /// Whether a row has the text of a row that is not close enough. Its text is not read.
     pub fn is_refuted(&self, searched: &SearchedTable, row: Row<'_>) -> bool {
         let refuted = self.refuted_texts.borrow();
-        let text = || row.stored_bytes(&searched.expressions.source.read_from);
-        !refuted.is_empty() && text().is_some_and(|text| refuted.contains(&text))
+        let columns = &searched.expressions.source.read_from;
+        !refuted.is_empty() && row.stored_bytes(columns).is_some_and(|text| refuted.contains(&text))
     }
 }
