@@ -2,7 +2,7 @@
 //!
 //! The crate [`simhash`] is the algorithm and does not depend on PostgreSQL. The crate [`postgres`] wraps the server's
 //! interfaces. The module `sql` has the SQL functions, which `sql/pg_simhash.sql` declares; `trace` writes down the
-//! steps of guarded rows, for a test.
+//! steps of guarded rows, for a test, and `pg_test` has the tests that need Rust inside a server.
 
 // In bindings of earlier versions, the numbers of system caches have another type, and these functions take pointers to
 // mutable values.

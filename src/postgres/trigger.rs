@@ -11,6 +11,7 @@ use super::heap::row::Row;
 use super::spi::query_strings;
 use super::text::from_server;
 
+/// An INSERT or UPDATE of a row, before which a trigger function is called. Valid until the call ends.
 pub struct RowEvent<'a> {
     data: &'a pg_sys::TriggerData,
 }

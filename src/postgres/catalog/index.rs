@@ -15,6 +15,7 @@ use crate::expression::{Expression, expressions};
 use crate::spi::query_strings;
 use crate::text::from_bytes;
 
+/// What pg_index has about an index, when it was read.
 pub struct Index {
     pub oid: Oid,
     name: CString,
@@ -32,6 +33,7 @@ pub struct Index {
     pub is_unconstrained: bool,
 }
 
+/// A column or an expression that is a key of an index, and how the index compares it.
 #[derive(Clone, Copy)]
 pub struct IndexKey {
     pub value: RowValue,

@@ -10,6 +10,7 @@ use crate::error::{ErrorReport, Result, user_error};
 use crate::list::{nodes, oids};
 use crate::text::from_server;
 
+/// A mode in which relations are locked.
 pub type Lock = pg_sys::LOCKMODE;
 pub const NO_LOCK: Lock = pg_sys::NoLock as Lock;
 pub const ACCESS_SHARE: Lock = pg_sys::AccessShareLock as Lock;

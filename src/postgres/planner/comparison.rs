@@ -4,6 +4,7 @@ use pgrx::pg_sys::{self, Oid};
 
 use crate::expression::{Expression, Operation, expressions};
 
+/// A comparison of a column with a value.
 #[derive(Clone, Copy)]
 pub struct Comparison {
     /// The operator, with the column on its left.

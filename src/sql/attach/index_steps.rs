@@ -23,6 +23,7 @@ pub struct Step {
     pub action: Action,
 }
 
+/// What a command does, for messages.
 pub enum Action {
     /// Builds the index of this name on this table.
     Build(String, String),

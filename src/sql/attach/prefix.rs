@@ -27,6 +27,7 @@ pub enum Maker {
     Other,
 }
 
+/// A prefix that is short enough for the names of blocks.
 pub struct Prefix(String);
 
 impl Prefix {

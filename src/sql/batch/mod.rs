@@ -1,5 +1,8 @@
-//! All near-duplicates of a table at once: `simhash_pairs`, `simhash_cluster`, `simhash_duplicate_of` and, to combine
-//! the pairs of several searches, `simhash_components`.
+//! All near-duplicates of a table at once.
+//!
+//! [`pairs`] has `simhash_pairs` and, to combine the pairs of several searches, `simhash_components`. [`cluster`] has
+//! the window functions `simhash_cluster` and `simhash_duplicate_of`: [`texts`] compares texts for them, and
+//! [`partition`] reads fingerprints and returns the key of the row that represents each row.
 
 mod cluster;
 mod pairs;

@@ -11,6 +11,7 @@ use simhash::criterion::{self, CriterionDocument, TextCriterion};
 use simhash::fingerprint::options::{InvalidOptions, Options, Reason};
 use simhash::memory::check_available;
 
+/// Options or a criterion, as they are passed: a `jsonb`, or JSON in the server's encoding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum JsonDocument<'a> {
     Jsonb(RawJsonb<'a>),

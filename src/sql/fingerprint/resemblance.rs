@@ -21,8 +21,8 @@ use simhash::fingerprint::{Fingerprinter, Summary};
 use super::fingerprint_cache::{self, with_fingerprinter};
 use super::options::{JsonDocument, read_options};
 
-/// The most bytes of the features that are cached, and of each of the two texts, as they are passed: half a million
-/// features have 8 MB.
+/// The most bytes of the features that are cached, and of each of the two texts, as they are passed. By the default
+/// options, half a million features and pairs of neighbours have 8 MB.
 const MAX_CACHED_FEATURE_BYTES: usize = 8 << 20;
 
 #[derive(Default)]

@@ -20,6 +20,7 @@ use super::recognise::FingerprintCall;
 use crate::sql::fingerprint::options::{JsonDocument, read_options};
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 
+/// What a source column has: fingerprints, or what they are made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceKind {
     /// `bigint`: the fingerprints themselves, made by the application.

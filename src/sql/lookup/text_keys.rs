@@ -12,6 +12,7 @@ use simhash::fingerprint::{Fingerprinter, Summary};
 
 use crate::sql::fingerprint::fingerprint_cache;
 
+/// The keys of a text that has a feature: its bands, by the criterion, and the sizes of texts that may be near it.
 #[derive(Clone)]
 pub struct TextKeys {
     summary: Rc<Summary>,

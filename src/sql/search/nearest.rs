@@ -14,6 +14,7 @@ use simhash::search::growth::LARGEST_DISTANCE;
 use super::USUAL_DISTANCE;
 use crate::sql::lookup::block_walk::{BlockWalk, NearEntry, Outcome};
 
+/// A search for the nearest rows, and the entries that it has found and not returned yet.
 pub struct NearestSearch {
     /// The tids of near entries, by their distance.
     stored: Vec<Vec<ItemPointerData>>,

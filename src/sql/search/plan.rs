@@ -32,6 +32,7 @@ pub struct Settings {
     pub search: Search,
 }
 
+/// What a search looks up, and in which indexes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Search {
     Distance(DistanceSettings),

@@ -38,8 +38,10 @@ pub struct NearScan {
     reported: Work,
 }
 
+/// A search whose indexes are open.
 pub enum RunningSearch {
     Distance(DistanceSearch),
+    /// With the criterion of near texts, and its options.
     Bands(BandWalk, (TextCriterion, Options)),
 }
 

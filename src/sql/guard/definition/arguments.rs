@@ -46,6 +46,7 @@ impl Action {
     }
 }
 
+/// The parsed arguments of a guard's trigger.
 pub struct Arguments {
     pub action: Action,
     pub criterion: GuardCriterion,

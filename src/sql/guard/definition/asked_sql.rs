@@ -6,6 +6,7 @@ use postgres::error::Result;
 use postgres::settings::{search_path, set_locally, with_fixed_settings, with_settings};
 use postgres::text::{RawText, from_bytes};
 
+/// An expression or a condition as SQL, with the search path under which it is parsed.
 pub struct AskedSql {
     pub sql: String,
     /// The user's search path, in the server's encoding; None for SQL of a guard.

@@ -20,6 +20,7 @@ pub enum GuardCriterion {
     Distance(i32),
 }
 
+/// The criterion of a guard that compares texts. Two are equal if they mean the same, however they are written.
 #[derive(Clone, Debug)]
 pub struct GuardedTexts {
     pub criterion: TextCriterion,

@@ -11,6 +11,7 @@ use simhash::search::lock_keys::LockKeys;
 
 use crate::sql::lookup::text_keys::TextKeys;
 
+/// The bands and sizes for a row's text, or the row's fingerprint.
 #[derive(Clone)]
 pub enum RowKey {
     Text(TextKeys),

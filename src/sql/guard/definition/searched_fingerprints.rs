@@ -17,6 +17,7 @@ use super::scope::GuardScope;
 use crate::sql::indexed::fingerprint_column::check_is_stored;
 use crate::sql::indexed::layouts::{Layout, ScopedBlock, blocks_in, layout_blocks, layouts_of};
 
+/// The layouts by which a guard looks up the fingerprints of a table, all within one scope.
 pub struct SearchedFingerprints {
     /// Within which fingerprints are near.
     pub max_distance: i32,

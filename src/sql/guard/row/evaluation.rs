@@ -28,6 +28,7 @@ use crate::sql::guard::definition::searched_table::{Lookup, SearchedTable};
 use crate::sql::guard::definition::searched_texts::SearchedTexts;
 use crate::sql::lookup::text_keys::TextKeys;
 
+/// Evaluates the expressions of one guard, and prepares each once for a statement.
 pub struct Evaluator {
     /// The name of the guard, for errors.
     guard: String,
@@ -37,6 +38,7 @@ pub struct Evaluator {
     prepared: RefCell<HashMap<(Oid, &'static CStr, RowKind), Rc<Computed>>>,
 }
 
+/// Whether a row is new, or is one of a searched table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RowKind {
     /// Its generated columns are not computed yet.
