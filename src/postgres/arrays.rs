@@ -18,7 +18,7 @@ pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>> {
         return Err(user_error(PgSqlErrorCode::ERRCODE_TOO_MANY_COLUMNS, message)
             .with_detail(format!("A table has at most {} columns.", pg_sys::MaxHeapAttributeNumber)));
     }
-    let name = |name: Result<RawText, _>| {
+    let read_name = |name: Result<RawText, _>| {
         let name = name?;
         if name.len() >= pg_sys::NAMEDATALEN as usize {
             let message = format!("{what} has a name of {} bytes", name.len());
@@ -27,7 +27,7 @@ pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>> {
         }
         from_bytes(name)
     };
-    names.map(name).collect()
+    names.map(read_name).collect()
 }
 
 /// The elements of a `bigint[]`, some of which may be NULL. They are not copied, because there may be millions.

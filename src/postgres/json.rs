@@ -18,8 +18,8 @@ const MAX_EXACT: u64 = (1 << 53) - 1;
 
 /// An object with these members, whose values are JSON, in this order.
 pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, String)>) -> String {
-    let member = |(name, value): (&str, String)| format!("{}: {value}", string(name));
-    let members: Vec<_> = members.into_iter().map(member).collect();
+    let to_member = |(name, value): (&str, String)| format!("{}: {value}", string(name));
+    let members: Vec<_> = members.into_iter().map(to_member).collect();
     format!("{{{}}}", members.join(", "))
 }
 

@@ -13,10 +13,10 @@ pub fn parameters(text: TextArgument<'_>) -> Result<Vec<(String, String)>> {
     // SAFETY: the argument is a `text`, of which PostgreSQL makes a list of definitions, each with a name and a value.
     // Both are NUL-terminated.
     unsafe {
-        let decoded = |text| decode(CStr::from_ptr(text).to_bytes()).map(|text| text.as_str().to_owned());
-        let parameter = |definition: *mut pg_sys::DefElem| {
-            Ok((decoded((*definition).defname)?, decoded(pg_sys::defGetString(definition))?))
+        let to_utf8 = |text| decode(CStr::from_ptr(text).to_bytes()).map(|text| text.as_str().to_owned());
+        let read_parameter = |definition: *mut pg_sys::DefElem| {
+            Ok((to_utf8((*definition).defname)?, to_utf8(pg_sys::defGetString(definition))?))
         };
-        nodes(pg_sys::deserialize_deflist(text.datum())).into_iter().map(parameter).collect()
+        nodes(pg_sys::deserialize_deflist(text.datum())).into_iter().map(read_parameter).collect()
     }
 }

@@ -16,7 +16,7 @@ pub fn execute(statement: &str) -> Result<u64> {
 /// The first column of a query's result, without NULLs. Its operators are PostgreSQL's own, whatever the search path.
 /// The query sees everything that is committed now, including commits while this statement waited for a lock.
 pub fn query_strings(query: &str) -> Result<Vec<String>> {
-    let query = || {
+    let run_query = || {
         // SAFETY: a transaction is running. The query's table has `numvals` rows, and lives until SPI_finish.
         unsafe {
             pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
@@ -29,7 +29,7 @@ pub fn query_strings(query: &str) -> Result<Vec<String>> {
             (0..table.numvals).map(get).filter(|value| !value.is_null()).map(|value| from_server(value)).collect()
         }
     };
-    connected(|| with_safe_search_path(query))
+    connected(|| with_safe_search_path(run_query))
 }
 
 fn connected<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {

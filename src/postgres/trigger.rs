@@ -112,8 +112,8 @@ pub fn protocol_violated(message: String, usage: &'static str) -> ErrorReport {
 /// # Safety
 /// The trigger is PostgreSQL's: it has `tgnargs` arguments, which are NUL-terminated.
 pub unsafe fn arguments(trigger: &pg_sys::Trigger) -> Vec<&CStr> {
-    let argument = |i| unsafe { CStr::from_ptr((*trigger.tgargs.add(i)).cast::<c_char>()) };
-    (0..trigger.tgnargs as usize).map(argument).collect()
+    let read_argument = |i| unsafe { CStr::from_ptr((*trigger.tgargs.add(i)).cast::<c_char>()) };
+    (0..trigger.tgnargs as usize).map(read_argument).collect()
 }
 
 pub fn triggers(table: &Relation) -> &[pg_sys::Trigger] {

@@ -34,11 +34,11 @@ const TWO_PHASE: u8 = b't';
 /// How Citus stores the rows of a table; None for a table that Citus does not manage, such as a shard.
 pub fn distribution(table: Oid) -> Result<Option<Distribution>> {
     let read_row = |value: Values| {
-        let character = |column| value(column).map_or(0, |value| value.value() as u8);
+        let read_character = |column| value(column).map_or(0, |value| value.value() as u8);
         // SAFETY: Citus declares the column as text.
         let column = value(c"partkey").map(|text| unsafe { pg_sys::text_to_cstring(text.cast_mut_ptr()) });
         let group = value(c"colocationid").map_or(0, |value| value.value() as i32);
-        (character(c"partmethod"), character(c"repmodel"), column, group)
+        (read_character(c"partmethod"), read_character(c"repmodel"), column, group)
     };
     let row = (c"logicalrelid", pg_sys::F_OIDEQ, Datum::from(table));
     let Some((method, replication, column, group)) = look_up(c"pg_dist_partition", Some(row), read_row) else {

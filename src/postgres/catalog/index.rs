@@ -15,7 +15,7 @@ use crate::expression::{Expression, expressions};
 use crate::spi::query_strings;
 use crate::text::from_bytes;
 
-/// What pg_index has about an index, when it was read.
+/// An index, as it was when it was read.
 pub struct Index {
     pub oid: Oid,
     name: CString,

@@ -202,8 +202,8 @@ pub fn foreign_keys(table: &Relation) -> Vec<ForeignKey> {
     // SAFETY: the list is valid until the open table's definition changes; `nkeys` of each key's columns are set.
     unsafe {
         let keys = nodes::<pg_sys::ForeignKeyCacheInfo>(pg_sys::RelationGetFKeyList(table.as_ptr()));
-        let columns = |key: &pg_sys::ForeignKeyCacheInfo| key.conkey[..key.nkeys as usize].to_vec();
-        keys.into_iter().map(|key| ForeignKey { columns: columns(&*key), referenced: (*key).confrelid }).collect()
+        let columns_of = |key: &pg_sys::ForeignKeyCacheInfo| key.conkey[..key.nkeys as usize].to_vec();
+        keys.into_iter().map(|key| ForeignKey { columns: columns_of(&*key), referenced: (*key).confrelid }).collect()
     }
 }
 

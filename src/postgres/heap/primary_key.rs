@@ -108,14 +108,14 @@ impl PrimaryKey {
             return Ok(None);
         }
         let texts = with_fixed_settings(|| self.texts(key))?;
-        let member = |(key, text): (&'a KeyColumn, &String)| {
+        let to_member = |(key, text): (&'a KeyColumn, &String)| {
             // SAFETY: getBaseType looks up a system cache, for a type that exists.
             let base = unsafe { pg_sys::getBaseType(key.column.data_type) };
             let is_integer = matches!(base, pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID);
             let number = text.parse().ok().filter(|_| is_integer);
             (key.name.as_str(), number.map_or_else(|| json::string(text), json::integer))
         };
-        Ok(Some(json::object(self.0.iter().zip(&texts).map(member))))
+        Ok(Some(json::object(self.0.iter().zip(&texts).map(to_member))))
     }
 
     /// The values as text, by the output functions of their types.

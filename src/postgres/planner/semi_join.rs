@@ -124,8 +124,8 @@ impl SemiJoin {
                 ..Default::default()
             };
             let kind = as_inner_join.jointype;
-            let share = |key| pg_sys::clause_selectivity(self.root, key, 0, kind, &mut as_inner_join);
-            let shares = nodes(path.path_hashclauses).into_iter().map(share);
+            let estimate_share = |key| pg_sys::clause_selectivity(self.root, key, 0, kind, &mut as_inner_join);
+            let shares = nodes(path.path_hashclauses).into_iter().map(estimate_share);
             let rows = (*join.outerjoinpath).rows;
             let pairs = rows * path.inner_rows_total * shares.product::<f64>();
             // An outer row that matches is compared until it matches, as PostgreSQL estimates it.

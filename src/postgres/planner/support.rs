@@ -42,8 +42,9 @@ pub fn answer(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Option<()
                 let request = &*datum.cast_mut_ptr::<pg_sys::SupportRequestCost>();
                 let call = Expression::new(request.node).and_then(Expression::window_call);
                 let planner = Planner::new(request.root);
-                let cost = |(planner, (function, arguments))| Request::WindowCost { planner, function, arguments };
-                planner.zip(call).map(cost)
+                let to_request =
+                    |(planner, (function, arguments))| Request::WindowCost { planner, function, arguments };
+                planner.zip(call).map(to_request)
             }
             _ => None,
         }
