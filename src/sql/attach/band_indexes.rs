@@ -48,15 +48,14 @@ impl BandIndexes<'_> {
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
         let text = self.text.in_table(&relation)?;
         let indexes = Index::all(&relation).chain(Index::dying(&relation)?).filter_map(|index| {
-            let BandIndex { call, scope: index_scope, has_own_equality, is_partial, .. } =
-                BandIndex::read(&relation, &index)?;
-            let is_wanted = call.schema == self.schema
-                && call.is_of(text, &self.text.options.meaning)
-                && call.band < self.bands
-                && index_scope == scope
-                && has_own_equality
-                && !is_partial;
-            is_wanted.then_some((call.band, index))
+            let found = BandIndex::read(&relation, &index)?;
+            let is_wanted = found.call.schema == self.schema
+                && found.call.is_of(text, &self.text.options.meaning)
+                && found.call.band < self.bands
+                && found.scope == scope
+                && found.has_own_equality
+                && !found.is_partial;
+            is_wanted.then_some((found.call.band, index))
         });
         Ok(indexes.collect())
     }

@@ -69,26 +69,26 @@ impl BlockIndexes<'_> {
 
     /// Names an index, and returns the name and the command that creates it.
     pub fn create_command(&self, names: &mut IndexNames, table: &Target, block: i32) -> Result<(String, String)> {
-        let name = names.choose(table, &self.prefix.block(block), self.scope)?;
+        let name = names.choose(table, &self.prefix.block_name(block), self.scope)?;
         let keys = if self.has_columns() {
-            [self.prefix.block(block), self.prefix.fingerprint().to_owned()].map(quote_identifier)
+            [self.prefix.block_name(block), self.prefix.fingerprint().to_owned()].map(quote_identifier)
         } else {
             [self.source.block_sql(self.schema, block, self.blocks)?, self.source.fingerprint_sql(self.schema)?]
         };
         let (table_name, keys) = (table.sql(), self.scope.keys(keys));
-        let create = format!("CREATE INDEX {} ON {table_name} USING btree ({keys})", quote_identifier(&name));
-        Ok((name, create))
+        let command = format!("CREATE INDEX {} ON {table_name} USING btree ({keys})", quote_identifier(&name));
+        Ok((name, command))
     }
 
     /// The commands that label an index, and its partitions: a partition that is detached later keeps its own.
     pub fn label_commands(&self, table: &Target, name: &str, block: i32) -> Result<Vec<String>> {
         let description = format!("btree of block {block} of {}", self.blocks);
         let index = table.relation_named(&to_server(name)?);
-        let comment = |index| {
+        let label_command = |index| {
             let name = relation_sql(index)?.unwrap_or_default();
-            Ok(self.prefix.comment(&format!("INDEX {name}"), &description))
+            Ok(self.prefix.comment_command(&format!("INDEX {name}"), &description))
         };
-        with_inheritors(index, NO_LOCK).into_iter().map(comment).collect()
+        with_inheritors(index, NO_LOCK).into_iter().map(label_command).collect()
     }
 
     /// Refuses a family that cannot have these indexes.

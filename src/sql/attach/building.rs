@@ -13,25 +13,25 @@ use crate::sql::indexed::scope::Scope;
 
 /// The tables that a command must name. A command on a partitioned table, which comes first in its family, covers all
 /// partitions; one on another parent does not cover its inheritors.
-pub fn to_name(family: &[Target]) -> impl Iterator<Item = &Target> {
+pub fn tables_to_name(family: &[Target]) -> impl Iterator<Item = &Target> {
     let members = if family[0].is_partitioned() { &family[..1] } else { family };
     members.iter().filter(|member| member.is_indexable() || member.is_partitioned())
 }
 
 /// The tables that ANALYZE must name. In a family with foreign tables, these are the ordinary tables: before version
 /// 16, PostgreSQL fetches all rows of a foreign table, and still does of one that inherits from an ordinary table.
-pub fn to_analyze(family: &[Target]) -> Vec<&Target> {
+pub fn tables_to_analyze(family: &[Target]) -> Vec<&Target> {
     if family.iter().any(Target::is_foreign) {
         family.iter().filter(|member| member.is_indexable()).collect()
     } else {
-        to_name(family).collect()
+        tables_to_name(family).collect()
     }
 }
 
 /// Analyzes tables. Without statistics, the planner assumes that each search finds a 200th of the table, and prefers a
 /// sequential scan. If columns are named, PostgreSQL does not analyze the expressions of indexes.
 pub fn analyze(family: &[Target], columns: &str) -> Result<()> {
-    for member in to_analyze(family) {
+    for member in tables_to_analyze(family) {
         notice(format!("analyzing table \"{}\"", member.name));
         execute(&format!("ANALYZE {}{columns}", member.sql()))?;
     }

@@ -48,7 +48,7 @@ impl Meaning {
 impl<'a> Columns<'a> {
     pub fn new(wanted: &'a BlockIndexes<'a>) -> Self {
         let fingerprint = NewColumn { name: wanted.prefix.fingerprint().to_owned(), meaning: Meaning::Fingerprint };
-        let block_column = |block| NewColumn { name: wanted.prefix.block(block), meaning: Meaning::Block(block) };
+        let block_column = |block| NewColumn { name: wanted.prefix.block_name(block), meaning: Meaning::Block(block) };
         Self { wanted, columns: iter::once(fingerprint).chain((0..wanted.blocks).map(block_column)).collect() }
     }
 
@@ -89,7 +89,7 @@ impl<'a> Columns<'a> {
         // A partition that is detached later is a table of its own, with its columns.
         for (member, column) in family.iter().flat_map(|member| missing.iter().map(move |column| (member, column))) {
             let object = format!("COLUMN {}.{}", member.sql(), quote_identifier(&column.name));
-            execute(&self.wanted.prefix.comment(&object, &self.describe(column.meaning)))?;
+            execute(&self.wanted.prefix.comment_command(&object, &self.describe(column.meaning)))?;
         }
         self.check_foreign_tables(family)?;
         Ok(true)

@@ -15,7 +15,7 @@ use postgres::catalog::target::Target;
 use postgres::error::Result;
 
 use super::band_indexes::BandIndexes;
-use super::building::{IndexNames, to_analyze, to_name};
+use super::building::{IndexNames, tables_to_analyze, tables_to_name};
 
 /// A command, and what it does.
 pub struct Step {
@@ -43,17 +43,17 @@ pub fn steps(wanted: &BandIndexes<'_>, family: &[Target], concurrently: bool) ->
     let names = IndexNames::default();
     let mut steps = Steps { wanted, family, existing: &existing, concurrently, names, steps: Vec::new() };
     for band in 0..wanted.bands {
-        for member in to_name(family) {
+        for member in tables_to_name(family) {
             steps.complete(member, band, None)?;
         }
     }
     // A session may have ended before it analyzed the table.
     let lacks_statistics = |member: &Target| {
-        let lacks = |(_, index): &(_, Index)| index.is_valid && !index.has_statistics(wanted.scope.names().len());
-        member.is_indexable() && member.open().page_count() > 0 && existing[&member.oid].iter().any(lacks)
+        let is_without = |(_, index): &(_, Index)| index.is_valid && !index.has_statistics(wanted.scope.names().len());
+        member.is_indexable() && member.open().page_count() > 0 && existing[&member.oid].iter().any(is_without)
     };
     if steps.steps.iter().any(|step| matches!(step.action, Action::Build(..))) || family.iter().any(lacks_statistics) {
-        for member in to_analyze(family) {
+        for member in tables_to_analyze(family) {
             steps.push(format!("ANALYZE {}", member.sql()), Action::Analyze(member.name.clone()));
         }
     }
@@ -85,27 +85,27 @@ impl<'a> Steps<'a> {
     fn complete(&mut self, table: &Target, band: usize, parent: Option<Oid>) -> Result<Built> {
         let is_usable =
             |index: &&Index| parent.is_none_or(|parent| !index.is_partition || parent_of(index.oid) == Some(parent));
-        let indexes: Vec<_> = self.of_band(table, band).filter(is_usable).collect();
-        let existing =
+        let indexes: Vec<_> = self.indexes_on(table, band).filter(is_usable).collect();
+        let as_built =
             |index: &Index| Ok(Built { sql: table.index_sql(&index.name()?)?, is_attached: index.is_partition });
         let valid = indexes.iter().find(|index| index.is_valid);
         if !table.is_partitioned() {
             self.drop_invalid(table, band)?;
             if let Some(index) = valid {
-                return existing(index);
+                return as_built(index);
             }
             let Some(attached) = indexes.iter().find(|index| index.is_partition) else {
                 return self.create(table, band, "");
             };
             // PostgreSQL drops an attached index with its parent only.
-            let built = existing(attached)?;
+            let built = as_built(attached)?;
             let action = Action::Build(attached.name()?, table.name.clone());
             self.push(format!("REINDEX INDEX {}{}", self.concurrently, built.sql), action);
             return Ok(built);
         }
         // The index of a partitioned table is valid if all partitions have theirs.
         if let Some(index) = valid {
-            return existing(index);
+            return as_built(index);
         }
         let index = indexes.first();
         if index.is_none() && self.concurrently.is_empty() && !self.has_incomplete_part(table, band) {
@@ -119,7 +119,7 @@ impl<'a> Steps<'a> {
             parts.push(self.complete(partition, band, Some(oid))?);
         }
         let built = match index {
-            Some(index) => existing(index)?,
+            Some(index) => as_built(index)?,
             None => self.create(table, band, "ONLY ")?,
         };
         for part in parts.iter().filter(|part| !part.is_attached) {
@@ -133,7 +133,7 @@ impl<'a> Steps<'a> {
         for partition in self.partitions(table) {
             self.drop_invalid(partition, band)?;
         }
-        for index in self.of_band(table, band).filter(|index| index.is_left_behind() && !table.is_partitioned()) {
+        for index in self.indexes_on(table, band).filter(|index| index.is_left_behind() && !table.is_partitioned()) {
             let name = index.name()?;
             let sql = format!("DROP INDEX {}{}", self.concurrently, table.index_sql(&name)?);
             self.push(sql, Action::Drop(name.clone()));
@@ -142,7 +142,7 @@ impl<'a> Steps<'a> {
         Ok(())
     }
 
-    /// Creates an index; on a partitioned table with `only` "ONLY " if those of partitions are built apart, else empty.
+    /// Creates an index. `only` is "ONLY " for a partitioned table whose partitions' indexes are built apart.
     fn create(&mut self, table: &Target, band: usize, only: &str) -> Result<Built> {
         let name = self.names.choose(table, &format!("simhash_band{band}"), self.wanted.scope)?;
         let concurrently = if table.is_partitioned() { "" } else { self.concurrently };
@@ -158,7 +158,7 @@ impl<'a> Steps<'a> {
     }
 
     /// The indexes of a table on a band.
-    fn of_band(&self, table: &Target, band: usize) -> impl Iterator<Item = &'a Index> + use<'a> {
+    fn indexes_on(&self, table: &Target, band: usize) -> impl Iterator<Item = &'a Index> + use<'a> {
         let existing = self.existing.get(&table.oid).into_iter().flatten();
         existing.filter(move |(number, _)| *number == band).map(|(_, index)| index)
     }
@@ -166,7 +166,7 @@ impl<'a> Steps<'a> {
     /// Whether a partitioned table among the partitions of a table has an index that some of its partitions lack.
     fn has_incomplete_part(&self, table: &Target, band: usize) -> bool {
         let is_incomplete = |part: &&Target| {
-            part.is_partitioned() && self.of_band(part, band).any(|index| !index.is_valid)
+            part.is_partitioned() && self.indexes_on(part, band).any(|index| !index.is_valid)
                 || self.has_incomplete_part(part, band)
         };
         self.partitions(table).iter().any(is_incomplete)

@@ -49,7 +49,7 @@ impl Prefix {
         &self.0
     }
 
-    pub fn block(&self, block: i32) -> String {
+    pub fn block_name(&self, block: i32) -> String {
         format!("{}_block{block}", self.0)
     }
 
@@ -59,7 +59,7 @@ impl Prefix {
     }
 
     /// The command that labels an object with a comment. `object` is its kind and name, as COMMENT ON takes them.
-    pub fn comment(&self, object: &str, description: &str) -> String {
+    pub fn comment_command(&self, object: &str, description: &str) -> String {
         format!("COMMENT ON {object} IS {}", quote_literal(format!("{}{description}", self.label())))
     }
 

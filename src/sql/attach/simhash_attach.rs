@@ -15,7 +15,7 @@ use postgres::json::RawJsonb;
 use postgres::spi::execute;
 
 use super::block_indexes::BlockIndexes;
-use super::building::{IndexNames, analyze, to_name};
+use super::building::{IndexNames, analyze, tables_to_name};
 use super::columns::Columns;
 use super::command;
 use super::prefix::Prefix;
@@ -75,7 +75,7 @@ fn attach(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<()> {
 fn build(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<usize> {
     drop_invalid(wanted, family)?;
     let mut missing = Vec::new();
-    for member in to_name(family) {
+    for member in tables_to_name(family) {
         for block in 0..wanted.blocks {
             if !wanted.existing(member, block)?.iter().any(|index| index.is_valid) {
                 missing.push((member, block));
@@ -84,9 +84,9 @@ fn build(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<usize> {
     }
     let mut names = IndexNames::default();
     for (number, &(member, block)) in (1..).zip(&missing) {
-        let (name, create) = wanted.create_command(&mut names, member, block)?;
+        let (name, command) = wanted.create_command(&mut names, member, block)?;
         notice(format!("building index {number} of {}: \"{name}\" on table \"{}\"", missing.len(), member.name));
-        execute(&create)?;
+        execute(&command)?;
         for label in wanted.label_commands(member, &name, block)? {
             execute(&label)?;
         }
