@@ -27,7 +27,6 @@ pub struct BlockWalk {
     /// The estimated number of rows of the table, or within the scope.
     row_count: f64,
     query: u64,
-    /// The largest distance of the search.
     pub max_distance: i32,
     task: Option<Task>,
     /// The values that are looked up at once.

@@ -56,7 +56,7 @@ impl DirtyWalk<'_> {
             // scan has the keys for a band and for both ends of the sizes.
             let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.search, count, None) };
             unsafe { scan.scan().look_up(self.leading_keys, KeyCondition::AnyOf(&[band]), Some(&keys.sizes)) };
-            if self.each_of(&mut scan, |_| true, show)?.is_break() {
+            if self.each_version(&mut scan, |_| true, show)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -91,7 +91,7 @@ impl DirtyWalk<'_> {
             while !scan.is_at_refusal_limit() && next_probes(&mut values, &mut probes) {
                 // SAFETY: the caller passes such layouts. The scan has the key for a block.
                 unsafe { scan.scan().look_up(self.leading_keys, KeyCondition::AnyOf(&probes), None) };
-                if self.each_of(&mut scan, is_near, show)?.is_break() {
+                if self.each_version(&mut scan, is_near, show)?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
@@ -100,8 +100,8 @@ impl DirtyWalk<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Calls `show` with the rows of probes that have begun. `accepts` does not panic.
-    fn each_of(
+    /// Calls `show` with the versions that a look-up finds. `accepts` does not panic.
+    fn each_version(
         &self,
         scan: &mut DirtyScan,
         accepts: impl Fn(i64) -> bool,

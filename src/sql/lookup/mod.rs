@@ -1,6 +1,6 @@
 //! Looking rows up by the bands of a text or the blocks of a fingerprint: which keys a search looks up next, and in
-//! which index. What becomes of a row is decided elsewhere: [`search`](super::search) fetches it, and a guard's
-//! [`row`](super::guard) waits for it, refuses or marks.
+//! which index. What becomes of a row that is found is decided elsewhere: [`search`](super::search) returns it, and a
+//! [`guard`](super::guard) compares it with the new row.
 //!
 //! For a text, a search looks up [`text_keys`] in [`band_indexes`]; for a fingerprint, blocks in the layouts of
 //! [`indexed`](super::indexed). A query reads its [`query_indexes`] by a [`band_walk`] or a [`block_walk`]. A guard

@@ -48,6 +48,11 @@ impl DistanceCondition {
         }
         all
     }
+
+    /// Whether it is a call of `simhash_near`, which the function's support function has estimated.
+    pub fn is_call(&self) -> bool {
+        self.condition.expression.call().is_some()
+    }
 }
 
 /// Whether a condition is that two fingerprints, or two texts, are near.
@@ -55,7 +60,7 @@ pub fn is_near_condition(condition: Expression) -> bool {
     read_near_condition(condition).is_some() || NearTexts::read(condition).is_some()
 }
 
-/// Reads a condition that a distance must exceed a bound, such as the first half of `BETWEEN 0 AND k`. Returns the
+/// Reads a condition that a distance exceeds a bound, such as the first half of `BETWEEN 0 AND k`. Returns the
 /// distance, and the largest one that the condition excludes: -1 if that is not known when the query is planned.
 pub fn exceeded_distance(condition: Expression) -> Option<(Expression, i32)> {
     let DistanceComparison { distance, strategy, bound, .. } = DistanceComparison::read(condition)?;
@@ -67,13 +72,6 @@ pub fn exceeded_distance(condition: Expression) -> Option<(Expression, i32)> {
     Some((distance, bound.any_integer().map_or(-1, |bound| largest_distance(bound.saturating_sub(included)))))
 }
 
-impl DistanceCondition {
-    /// Whether it is a call of `simhash_near`, which the function's support function has estimated.
-    pub fn is_call(&self) -> bool {
-        self.condition.expression.call().is_some()
-    }
-}
-
 /// Reads a condition that two fingerprints are near: the fingerprints and the largest distance.
 fn read_near_condition(condition: Expression) -> Option<([Bits; 2], Expression)> {
     if let Some((function, arguments)) = condition.call() {
@@ -83,8 +81,8 @@ fn read_near_condition(condition: Expression) -> Option<([Bits; 2], Expression)>
         return Some(([a, b].map(Bits::of_bigint), max_distance));
     }
     let DistanceComparison { fingerprints, strategy, bound, .. } = DistanceComparison::read(condition)?;
-    // For `=`, and for `<` unless the bound is constant, the search is within the bound. The condition itself then
-    // selects the rows.
+    // For `=`, and for `<` unless the bound is constant, the search also finds other rows: the condition is checked
+    // again.
     let max_distance = match strategy {
         pg_sys::BTLessStrategyNumber => match bound.any_integer() {
             Some(bound) => Expression::constant_from(largest_distance(bound.saturating_sub(1)))?,

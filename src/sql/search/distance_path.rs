@@ -25,7 +25,7 @@ pub fn offer_by_distance(relation: BaseRelation, conditions: &[DistanceCondition
     let compared = conditions.iter().map(|condition| (condition.fingerprint, condition.query));
     let mut compared = compared.chain(order.iter().map(|order| (order.fingerprint, order.query)));
     compared.find_map(|(fingerprint, query)| warn_of_other_fingerprints(relation, fingerprint, query));
-    let mut indexes = IndexedFingerprints { relation, read: Vec::new() };
+    let mut indexes = IndexedFingerprints { relation, fingerprints: Vec::new() };
     for condition in conditions {
         for table in indexes.tables(condition.fingerprint, condition.outer) {
             table.offer_near(condition);
@@ -70,7 +70,7 @@ impl DistanceOrder {
 struct IndexedFingerprints {
     relation: BaseRelation,
     /// The fingerprints whose blocks have been read.
-    read: Vec<(Expression, Vec<ScopedBlock>)>,
+    fingerprints: Vec<(Expression, Vec<ScopedBlock>)>,
 }
 
 /// A table with indexed layouts that a search can use together, within one scope.
@@ -85,17 +85,17 @@ impl IndexedFingerprints {
     fn tables(&mut self, fingerprint: Expression, outer: Outer) -> Vec<IndexedTable> {
         let (relation, blocks) = (self.relation, self.blocks(fingerprint));
         let tables = ScopedTable::all_of(relation, outer, blocks, |block| (block.block.index, &block.scope[..]));
-        let table = |(scoped, blocks): (_, Vec<&ScopedBlock>)| {
+        let with_layouts = |(scoped, blocks): (_, Vec<&ScopedBlock>)| {
             let layouts = layouts_of(blocks.iter().map(|block| &block.block));
             IndexedTable { scoped, layouts }
         };
-        tables.into_iter().map(table).collect()
+        tables.into_iter().map(with_layouts).collect()
     }
 
     /// The indexed blocks of a fingerprint.
     fn blocks(&mut self, fingerprint: Expression) -> &[ScopedBlock] {
-        let index = self.read.iter().position(|(own, _)| own.equals(fingerprint)).unwrap_or_else(|| {
-            let of = match fingerprint.as_own_column().filter(|&column| column > 0) {
+        let index = self.fingerprints.iter().position(|(own, _)| own.equals(fingerprint)).unwrap_or_else(|| {
+            let value = match fingerprint.as_own_column().filter(|&column| column > 0) {
                 Some(column) => RowValue::Column(column),
                 None => RowValue::Expression(fingerprint.as_stored(self.relation.relid())),
             };
@@ -105,10 +105,10 @@ impl IndexedFingerprints {
             };
             let indexes = self.relation.indexes(may_serve).into_iter().map(Relation::open_locked);
             let table = Relation::open_locked(self.relation.table());
-            self.read.push((fingerprint, indexed_blocks(&table, indexes, of)));
-            self.read.len() - 1
+            self.fingerprints.push((fingerprint, indexed_blocks(&table, indexes, value)));
+            self.fingerprints.len() - 1
         });
-        &self.read[index].1
+        &self.fingerprints[index].1
     }
 }
 
@@ -128,23 +128,23 @@ impl IndexedTable {
         let rows = self.scoped.rows;
         let full_scan = self.full_scan_cost();
         // The cost of the full scans after the first one: each finds as many rows as can be stored.
-        let full_scans = |rows: f64| full_scan * (rows / largest_capacity() as f64).floor();
-        let (growth, rest) = match order.condition {
+        let full_scans_cost = |rows: f64| full_scan * (rows / largest_capacity() as f64).floor();
+        let (steps_cost, rest_cost) = match order.condition {
             Some(DistanceCondition { max_distance, estimate, .. }) => {
                 let (distance, near_rows) = (expected_distance(max_distance), rows * estimate.share(rows));
-                let growth = self.search_cost(distance)?;
-                (growth, full_scans(rows * share_within(distance)) + self.fetch_cost(near_rows))
+                let steps_cost = self.search_cost(distance)?;
+                (steps_cost, full_scans_cost(rows * share_within(distance)) + self.fetch_cost(near_rows))
             }
             None => {
                 // Expect the nearest row at the smallest distance at which one row is near by chance.
                 let nearest = (0..64).find(|&distance| rows * share_within(distance) >= 1.0);
-                let growth = nearest.and_then(|nearest| self.search_cost(nearest));
-                let growth = growth.map_or(full_scan, |cost| cost.min(full_scan));
-                (growth, full_scan + full_scans(rows) + self.fetch_cost(rows))
+                let steps_cost = nearest.and_then(|nearest| self.search_cost(nearest));
+                let steps_cost = steps_cost.map_or(full_scan, |cost| cost.min(full_scan));
+                (steps_cost, full_scan + full_scans_cost(rows) + self.fetch_cost(rows))
             }
         };
         let max_distance = order.condition.map(|condition| condition.max_distance);
-        self.offer([growth, growth + rest], [order.fingerprint, order.query], max_distance, true);
+        self.offer([steps_cost, steps_cost + rest_cost], [order.fingerprint, order.query], max_distance, true);
         Some(())
     }
 

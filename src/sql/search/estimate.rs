@@ -36,8 +36,8 @@ impl Estimate {
         let is_near = |value: i64| hamming(value.cast_unsigned(), query.cast_unsigned()).cast_signed() <= max_distance;
         let near_values = statistics.values.iter().filter(|(value, _)| is_near(*value));
         let common = near_values.map(|(_, share)| share).sum();
-        let all: f64 = statistics.values.iter().map(|(_, share)| share).sum();
-        Self { by_chance, common, rest: (1.0 - all - statistics.nulls).max(0.0) }
+        let all_common: f64 = statistics.values.iter().map(|(_, share)| share).sum();
+        Self { by_chance, common, rest: (1.0 - all_common - statistics.nulls).max(0.0) }
     }
 
     /// The share of rows that are near, in a table or a scope of `rows` rows.

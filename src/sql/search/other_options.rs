@@ -1,6 +1,6 @@
 //! Warns of queries by other options than those of a table's fingerprints, bands or passages. A query that compares the
-//! fingerprints finds not even the same text; one that compares the texts reads all rows, as one that compares more
-//! bands than are indexed does; and a window function compares the texts in another way than searches.
+//! fingerprints finds not even the same text. One that compares the texts reads all rows; so does one that compares
+//! more bands than are indexed. A window function compares the texts in another way than searches.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;

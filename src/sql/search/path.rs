@@ -41,8 +41,8 @@ pub fn initialise() {
         PREVIOUS_HOOK.set(pg_sys::set_rel_pathlist_hook);
         pg_sys::set_rel_pathlist_hook = Some(offer_scans);
     }
-    // In a semi-join or anti-join, as of EXISTS and NOT EXISTS, PostgreSQL expects a hash join to find a match at once,
-    // so that it would prefer one that compares all rows of a tenant with each other to a search for each row.
+    // For EXISTS and NOT EXISTS, PostgreSQL expects a hash join to find a match at once. So it would prefer one that
+    // compares all rows of a tenant with each other to a search for each row.
     set_semi_join_hook(is_near_condition);
 }
 

@@ -81,7 +81,7 @@ impl Settings {
     /// Those of the plan's expressions that have a role.
     pub fn of_role(&self, expressions: &[Expression], role: Role) -> impl Iterator<Item = Expression> {
         let all = self.roles.iter().zip(expressions);
-        all.filter(move |(of, _)| **of == role).map(|(_, expression)| *expression)
+        all.filter(move |(own, _)| **own == role).map(|(_, expression)| *expression)
     }
 
     /// The settings as a list of one string, in JSON.
@@ -95,9 +95,9 @@ impl Settings {
     ///
     /// # Safety
     /// The list was made by `to_list`, or is a copy of such a list.
-    pub unsafe fn from_list(written: *mut pg_sys::List) -> Option<Self> {
+    pub unsafe fn from_list(list: *mut pg_sys::List) -> Option<Self> {
         // SAFETY: the list has a string, which is NUL-terminated.
-        let json = unsafe { CStr::from_ptr((*pg_sys::list_nth(written, 0).cast::<pg_sys::String>()).sval) };
+        let json = unsafe { CStr::from_ptr((*pg_sys::list_nth(list, 0).cast::<pg_sys::String>()).sval) };
         serde_json::from_slice(json.to_bytes()).ok()
     }
 }

@@ -141,8 +141,9 @@ impl TextSearch {
         // Each band has about as many entries as there are candidates.
         let candidates = (table.rows * self.shares[usize::from(has_same)].unwrap_or(0.0)).max(1.0);
         let pages = indexes.iter().filter_map(|index| relation.index_pages(*index));
-        let leaves_of = |pages: f64| (candidates * pages / relation.rows()).ceil();
-        let (pages, leaves) = pages.fold((0.0, 0.0), |(all, leaves), pages| (all + pages, leaves + leaves_of(pages)));
+        let (pages, leaves) = pages.fold((0.0, 0.0), |(all, leaves), pages| {
+            (all + pages, leaves + (candidates * pages / relation.rows()).ceil())
+        });
         // A btree has entries with equal keys in the order of their tids, and so of the pages.
         let fetched = candidates.min(relation.pages());
         table.look_up_cost(bands, leaves, pages, bands * candidates) + table.fetch_cost(candidates, fetched)
@@ -173,7 +174,7 @@ fn share_near(
     let NearTexts { criterion, options, .. } = &condition.near;
     let text = relation.planner().known_value(condition.query).and_then(|query| query.text_argument());
     let keys = text.and_then(|text| cached_keys(text, *criterion, options));
-    let share = |index: &BandIndex| {
+    let band_share = |index: &BandIndex| {
         let band = index.key.expression(table)?.in_query(relation.relid());
         let value = match &keys {
             Some(keys) => Compared::Constant(keys.band(index.call.band, has_same)),
@@ -183,7 +184,7 @@ fn share_near(
         };
         relation.planner().share_equal(band, value)
     };
-    let shares: Vec<_> = indexes.into_iter().filter_map(share).collect();
+    let shares: Vec<_> = indexes.into_iter().filter_map(band_share).collect();
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
