@@ -276,13 +276,13 @@ struct ExistingGuard {
 fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<ExistingGuard>> {
     let relation = table.open();
     // SAFETY: a trigger has a NUL-terminated name.
-    let name = |trigger: &pg_sys::Trigger| unsafe { CStr::from_ptr(trigger.tgname) }.to_bytes();
-    let is_named = |trigger: &&pg_sys::Trigger| name(trigger) == TRIGGER_NAME.as_bytes();
+    let name_of = |trigger: &pg_sys::Trigger| unsafe { CStr::from_ptr(trigger.tgname) }.to_bytes();
+    let is_named = |trigger: &&pg_sys::Trigger| name_of(trigger) == TRIGGER_NAME.as_bytes();
     let function = schema.function(c"simhash_dedup", &[]);
     let executes = |trigger: &&pg_sys::Trigger| function == Some(trigger.tgfoid);
     let Some(guard) = triggers(&relation).iter().find(is_named) else {
         let Some(other) = triggers(&relation).iter().find(executes) else { return Ok(None) };
-        let other = from_bytes(name(other))?;
+        let other = from_bytes(name_of(other))?;
         let message = format!("table \"{}\" has a guard of another name, \"{other}\"", table.name);
         let rename = format!("ALTER TRIGGER {} ON {} RENAME TO {TRIGGER_NAME}", quote_identifier(other), table.sql());
         return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)

@@ -83,7 +83,7 @@ fn source_in(
     let sources = texts.iter().map(|text| text.source).chain(fingerprint_sources);
     let choices = sources.map(|source| source_sql(table, source)).collect::<Result<BTreeSet<_>>>()?;
     match &Vec::from_iter(choices)[..] {
-        [source] if texts.is_empty() => Ok((source.clone(), GuardCriterion::Distance(asked.of_fingerprints()?))),
+        [source] if texts.is_empty() => Ok((source.clone(), GuardCriterion::Distance(asked.max_distance()?))),
         [source] => Ok((source.clone(), GuardCriterion::Texts(criterion_of(table, source, &texts, asked)?))),
         [] => Err(not_indexed(table, named, made_from, asked)?),
         several => Err(ambiguous(table, several)?),
@@ -91,11 +91,9 @@ fn source_in(
 }
 
 fn parse(table: &Relation, asked: &AskedSql) -> Result<Expression> {
-    let named = if asked.is_of_guard() { None } else { Column::find(table, &asked.sql)? };
-    match named.and_then(|column| column.as_variable()) {
-        Some(column) => Ok(column),
-        None => asked.parse(|sql| parse_asked(table, sql)),
-    }
+    let column = if asked.is_of_guard() { None } else { Column::find(table, &asked.sql)? };
+    let variable = column.and_then(|column| column.as_variable());
+    variable.map_or_else(|| asked.parse(|sql| parse_asked(table, sql)), Ok)
 }
 
 /// The texts whose bands are indexed, or `named` alone; once for each of the options that their bands are made with.
@@ -120,7 +118,7 @@ fn indexed_texts(table: &Relation, named: Option<Expression>) -> Result<Vec<Inde
 fn criterion_of(table: &Relation, source: &str, texts: &[IndexedText], asked: &AskedCriterion) -> Result<GuardedTexts> {
     let mut served = Vec::new();
     for text in texts {
-        let guarded = asked.of_texts(&text.document)?;
+        let guarded = asked.for_texts(&text.document)?;
         // Weights that are learnt now are not those of the index.
         let is_served = text.options.has_bands_for(&guarded.options) && !asked.asks_for_weights();
         if is_served && !served.contains(&guarded) {
@@ -203,7 +201,7 @@ fn not_indexed(
 ) -> Result<ErrorReport> {
     const OR_BY_DISTANCE: &str = "or let the distance of the fingerprints decide, by {\"resemblance\": null}";
     if asked.is_for_fingerprints() || made_from.is_none() && named.is_some_and(|named| as_text(named).is_none()) {
-        return Ok(no_index(table, asked.of_fingerprints()?));
+        return Ok(no_index(table, asked.max_distance()?));
     }
     let to_sql = |source: Expression| source_sql(table, source);
     if let Some(text) = made_from
@@ -215,7 +213,7 @@ fn not_indexed(
         let hint = format!("Name the text as the source, {text}, whose bands are indexed; {OR_BY_DISTANCE}.");
         return Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message).with_hint(hint));
     }
-    let (source, guarded) = (made_from.or(named).or(text_column(table)), asked.of_texts("{}")?);
+    let (source, guarded) = (made_from.or(named).or(text_column(table)), asked.for_texts("{}")?);
     let source = source.map_or(Ok("...".to_owned()), to_sql)?;
     let error = no_bands(table, &source, None, &guarded)?;
     if made_from.is_none() {

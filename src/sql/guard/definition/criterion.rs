@@ -40,7 +40,7 @@ impl GuardCriterion {
         Self::Texts(GuardedTexts { criterion, options: document.options.clone(), document: json.to_owned() })
     }
 
-    /// The criterion as JSON. Only options are left to a default, and these are those of `simhash_band`.
+    /// The criterion as JSON. It may lack options: their defaults are those of `simhash_band`.
     pub fn to_json(&self) -> Result<String> {
         match self {
             Self::Texts(GuardedTexts { criterion: TextCriterion { resemblance, bands }, document, .. }) => {
@@ -98,9 +98,9 @@ impl AskedCriterion {
         self.document.weights_of_table
     }
 
-    /// The criterion for texts, with these options by default.
-    pub fn of_texts(&self, options: &str) -> Result<GuardedTexts> {
-        if let Some(key) = self.key_except(|key| key != "max_distance")? {
+    /// The criterion for texts, with these options by default. An error if a key is for fingerprints.
+    pub fn for_texts(&self, options: &str) -> Result<GuardedTexts> {
+        if let Some(key) = self.key_except(|key| key != "max_distance") {
             return Err(wrong_kind(&key, "fingerprints", "texts").with_hint(
                 "Texts are compared by their resemblance. For fingerprints, give {\"resemblance\": null} too.",
             ));
@@ -112,21 +112,20 @@ impl AskedCriterion {
         }
     }
 
-    /// The largest distance of fingerprints.
-    pub fn of_fingerprints(&self) -> Result<i32> {
-        let is_for_texts = !self.is_for_fingerprints();
-        let is_of_fingerprints = |key: &str| key == "max_distance" || key == "resemblance" && !is_for_texts;
-        if let Some(key) = self.key_except(is_of_fingerprints)? {
+    /// The largest distance of fingerprints. An error if a key is for texts.
+    pub fn max_distance(&self) -> Result<i32> {
+        let is_for_distances = |key: &str| key == "max_distance" || key == "resemblance" && self.is_for_fingerprints();
+        if let Some(key) = self.key_except(is_for_distances) {
             return Err(wrong_kind(&key, "texts", "fingerprints")
                 .with_hint("The distance decides about fingerprints: {\"resemblance\": null, \"max_distance\": 3}."));
         }
         Ok(self.document.max_distance())
     }
 
-    /// A key of the document for which this is false.
-    fn key_except(&self, is_expected: impl Fn(&str) -> bool) -> Result<Option<String>> {
+    /// A key of the document that is not expected; None if all are.
+    fn key_except(&self, is_expected: impl Fn(&str) -> bool) -> Option<String> {
         let keys = serde_json::from_str::<BTreeMap<String, Value>>(&self.json);
-        Ok(keys.unwrap_or_default().into_keys().find(|key| !is_expected(key)))
+        keys.unwrap_or_default().into_keys().find(|key| !is_expected(key))
     }
 }
 

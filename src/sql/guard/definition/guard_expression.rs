@@ -65,6 +65,7 @@ impl GuardExpression {
         self.read_from.iter().any(|&column| row.is_out_of_line(column))
     }
 
+    /// An error with this hint unless the guard may evaluate it on stored rows.
     fn for_stored_rows(self, hint: &'static str) -> Result<Self> {
         match &self.other_code {
             Some(code) => Err(refused(code, &self.argument.to_string_lossy(), hint)),
@@ -89,7 +90,7 @@ fn parse_unless(table: &Relation, sql: &str, schema: ExtensionSchema) -> Result<
         .with_hint("Put the condition into a stored column, which may be generated: unless => 'confirmed'."))
 }
 
-/// Refuses a type of values that a guard compares on stored rows.
+/// The error for a type whose values a guard must not compare on stored rows.
 pub fn refused_type(type_name: &str, argument: &str) -> ErrorReport {
     refused(&format!("type {type_name}"), argument, "Name a column of a type of PostgreSQL's own, or of an enum.")
 }

@@ -78,15 +78,15 @@ fn unfit(table: &Relation, column: &Column) -> Result<String> {
 fn wrong_type(table: &Relation, mark: &Column, searched: &SearchedTable) -> Result<ErrorReport> {
     let error = user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, unfit(table, mark)?);
     let key: Vec<_> = searched.primary_key.columns().collect();
-    let named = Relation::open(searched.oid).name()?;
+    let name = Relation::open(searched.oid).name()?;
     if key.is_empty() {
         return Ok(error
-            .with_detail(format!("The primary key names the row, and table \"{named}\" has none, or a deferrable one."))
+            .with_detail(format!("The primary key names the row, and table \"{name}\" has none, or a deferrable one."))
             .with_hint("Run ALTER TABLE ... ADD PRIMARY KEY, in place of a deferrable one."));
     }
     let names = key.iter().map(|column| column.name()).collect::<Result<Vec<_>, _>>()?;
     let detail = format!(
-        "The column has type {}, and the primary key of table \"{named}\" is ({}).",
+        "The column has type {}, and the primary key of table \"{name}\" is ({}).",
         mark.type_name()?,
         names.iter().map(quote_identifier).collect::<Vec<_>>().join(", ")
     );

@@ -56,7 +56,7 @@ impl Members {
     /// source.
     pub fn searched(&self, arguments: &Arguments, schema: Option<ExtensionSchema>) -> Result<Vec<SearchedTable>> {
         let needed = [(c"simhash_band", SIMHASH_BAND), (c"simhash_block", SIMHASH_BLOCK)];
-        let exists = |schema: ExtensionSchema| needed.iter().all(|(name, of)| schema.function(name, of).is_some());
+        let exists = |own: ExtensionSchema| needed.iter().all(|(name, types)| own.function(name, types).is_some());
         let Some(schema) = schema.filter(|schema| exists(*schema)) else {
             let message = "pg_simhash lacks functions here that its library needs";
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
@@ -66,14 +66,14 @@ impl Members {
         if root.is_partitioned() {
             GuardExpressions::read(&root, arguments, schema)?;
         }
-        let searched = |&member: &Oid| {
+        let prepare = |&member: &Oid| {
             let table = Relation::open(member);
             if member != root.oid() {
                 check_has_source_of(&root, &table, &arguments.source)?;
             }
             SearchedTable::new(&table, arguments, schema)
         };
-        self.with_rows.iter().map(searched).collect()
+        self.with_rows.iter().map(prepare).collect()
     }
 
     /// As [`Self::searched`], with the mark column of a guard that marks. An error if the column cannot store the

@@ -17,7 +17,7 @@ pub enum RowKey {
     Text(TextKeys),
     Fingerprint {
         value: u64,
-        /// Within which other fingerprints are near.
+        /// The largest distance of near fingerprints.
         max_distance: i32,
     },
 }

@@ -19,7 +19,7 @@ use crate::sql::indexed::layouts::{Layout, ScopedBlock, blocks_in, layout_blocks
 
 /// The layouts by which a guard looks up the fingerprints of a table, all within one scope.
 pub struct SearchedFingerprints {
-    /// Within which fingerprints are near.
+    /// The largest distance of near fingerprints.
     pub max_distance: i32,
     /// The positions, in the guard's scope, of the columns that the indexes have before the block.
     pub leading_scope_positions: Vec<usize>,
@@ -81,7 +81,7 @@ impl SearchedFingerprints {
     }
 }
 
-/// The fingerprint that a source is: a column, or an expression of type `bigint`. An error if it is another one.
+/// The fingerprint that a source is: a column or an expression. An error if it is not of type `bigint`.
 fn fingerprint(table: &Relation, source: Expression) -> Result<RowValue> {
     // SAFETY: getBaseType looks up a system cache; the type of an expression exists.
     if unsafe { pg_sys::getBaseType(source.value_type()) } != pg_sys::INT8OID {

@@ -26,13 +26,13 @@ pub struct SearchedTexts {
     pub leading_scope_positions: Vec<usize>,
     /// The indexes by the numbers of their bands.
     pub indexes: Vec<Oid>,
-    /// Whether these bands have what must be the same.
+    /// Whether these are bands by the option `same`.
     pub has_same: bool,
 }
 
 impl SearchedTexts {
-    /// Finds the indexes of a table: of several, those whose bands have what must be the same, and of several scopes
-    /// the one with the most columns.
+    /// Finds the indexes of a table: of several, those on bands by the option `same`, and of several scopes the one
+    /// with the most columns.
     pub fn read(table: &Relation, text: Expression, scope: &GuardScope, guarded: &GuardedTexts) -> Result<Self> {
         let &GuardedTexts { criterion, ref options, .. } = guarded;
         let text_indexes = indexed_bands(table, Some(text));

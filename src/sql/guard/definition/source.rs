@@ -17,7 +17,6 @@ use postgres::text::to_server;
 
 use super::distribution::user_name_of;
 
-/// The name of the argument.
 pub const SOURCE: &CStr = c"source";
 
 /// Parses an expression of a table's columns under the current search path, in the current memory context.
@@ -76,8 +75,8 @@ pub fn with_plain_columns(table: &Relation, expression: Expression) -> Expressio
 
 /// Refuses a partition in which the source is another expression: its generated columns may have others.
 pub fn check_has_source_of(table: &Relation, partition: &Relation, source: &str) -> Result<()> {
-    let of = |table: &Relation| source_sql(table, with_plain_columns(table, parse_source(table, source)?));
-    let (own, other) = (of(table)?, of(partition)?);
+    let plain_sql = |table: &Relation| source_sql(table, with_plain_columns(table, parse_source(table, source)?));
+    let (own, other) = (plain_sql(table)?, plain_sql(partition)?);
     if own == other {
         return Ok(());
     }

@@ -90,11 +90,11 @@ impl Preview {
         let key = searched.primary_key.describe(&searched.primary_key.of_row(row))?;
         let key = key.unwrap_or_else(|| format!("(ctid)=(({block},{offset}))"));
         let on_one_line = |c: char| if c.is_control() { ' ' } else { c };
-        let beginning = |text: TextArgument<'_>| {
+        let read_beginning = |text: TextArgument<'_>| {
             Ok(decode(text.detoast())?.as_str().chars().take(MAX_SHOWN_CHARACTERS).map(on_one_line).collect())
         };
         let text = match searched.lookup {
-            Lookup::Texts(_) => self.evaluator.with_text(searched, row, RowKind::Stored, beginning)?,
+            Lookup::Texts(_) => self.evaluator.with_text(searched, row, RowKind::Stored, read_beginning)?,
             Lookup::Fingerprints(_) => None,
         };
         Ok(ShownRow { key, text })

@@ -116,9 +116,9 @@ fn simhash_preview(
     })))
 }
 
-/// Texts are grouped by their resemblance in steps of a twentieth, from this resemblance on: few of the texts that
-/// resemble each other less are found.
+/// The number of steps of resemblance by which texts are grouped.
 const STEPS: f64 = 20.0;
+/// The least resemblance that is shown: few of the texts that resemble each other less are found.
 const LEAST_SHOWN: f64 = 0.5;
 
 /// The limit on the pairs of rows that are compared, for each row of the sample that is asked for. Rows may share bands
@@ -138,7 +138,6 @@ fn report_limit(table: &Target, rows: i64, preview: &Preview) {
         .report(PgLogLevel::NOTICE);
 }
 
-/// What a user asks for.
 struct AskedPreview {
     criterion: AskedCriterion,
     among: Option<AskedSql>,

@@ -73,8 +73,8 @@ fn sample_tids(tables: &[(&Target, &SearchedTable)], sample: i32) -> Result<Samp
     }
 }
 
-/// Samples this share of the pages, and at most `limit` rows. The pages are always the same, and with a larger share
-/// these and others.
+/// Samples `percent` of the pages, and at most `limit` rows. The same percentage has the same pages each time, and a
+/// larger one has these too.
 fn sample_pages(tables: &[(&Target, &SearchedTable)], percent: f32, limit: i64) -> Result<SampledTids> {
     let mut sampled = Vec::new();
     for (position, (table, _)) in tables.iter().enumerate() {

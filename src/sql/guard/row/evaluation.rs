@@ -38,7 +38,7 @@ pub struct Evaluator {
     prepared: RefCell<HashMap<(Oid, &'static CStr, RowKind), Rc<Computed>>>,
 }
 
-/// Whether a row is new, or is one of a searched table.
+/// Whether an expression is evaluated as for a new row, or as for a stored one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RowKind {
     /// Its generated columns are not computed yet.
@@ -87,12 +87,9 @@ impl Evaluator {
 
     /// What a row is looked up by; None if its source is NULL, or has no word.
     pub fn key(&self, searched: &SearchedTable, row: Row<'_>, kind: RowKind) -> Result<Option<RowKey>> {
-        let text_keys = match kind {
-            RowKind::New => TextKeys::of,
-            RowKind::Stored => TextKeys::uncached,
-        };
         match &searched.lookup {
             Lookup::Texts(SearchedTexts { criterion, options, .. }) => {
+                let text_keys = if kind == RowKind::New { TextKeys::of } else { TextKeys::uncached };
                 let keys = self.with_text(searched, row, kind, |text| text_keys(text, *criterion, options))?;
                 Ok(keys.flatten().map(RowKey::Text))
             }

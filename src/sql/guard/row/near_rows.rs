@@ -164,8 +164,8 @@ impl<'a> NearRows<'a> {
 }
 
 impl NearDuplicate<'_> {
-    /// Whether this row stays the nearest although another one is found that is at least as close: if that is no
-    /// closer, and is in another table or has a larger tid.
+    /// Whether this row stays the nearest when a row at least as close is found: one that is no closer, and is in
+    /// another table or has a larger tid.
     fn is_kept(&self, closeness: Closeness, searched: &SearchedTable, tid: ItemPointerData) -> bool {
         let is_before = item_pointer_to_u64(self.tid) < item_pointer_to_u64(tid);
         self.closeness == closeness && (self.searched.oid != searched.oid || is_before)

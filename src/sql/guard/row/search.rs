@@ -190,9 +190,7 @@ impl NearQuery<'_> {
 
 /// How close a row must be to matter, which may become closer during a search.
 pub struct Wanted {
-    /// The least resemblance of texts.
     least_resemblance: Cell<f64>,
-    /// The largest distance of fingerprints.
     max_distance: Cell<i32>,
 }
 
@@ -218,7 +216,6 @@ impl Wanted {
 /// How close a row is to the new row.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Closeness {
-    /// The resemblance of the texts.
     Resemblance(f64),
     /// The number of bits in which the fingerprints differ.
     Distance(u32),
