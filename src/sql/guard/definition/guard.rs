@@ -52,7 +52,7 @@ impl Guard {
         let arguments =
             identity.arguments.iter().map(|argument| from_bytes(argument.to_bytes())).collect::<Result<Vec<_>, _>>()?;
         let arguments = Arguments::parse(&arguments)?;
-        let Arguments { source, mark_column, scope, among, unless, .. } = &arguments;
+        let Arguments { source, mark_column, scope, .. } = &arguments;
         check_columns(event, column_name(source).iter().chain(mark_column).chain(scope))?;
         let members = Members::read(identity.root, identity.detached)?;
         for &member in &members.all {
