@@ -54,8 +54,8 @@ const STABLE: [u32; 39] = [
     pg_sys::F_TIMESTAMPTZ_GE_TIMESTAMP,
 ];
 
-/// The immutable functions that are not allowed, because a setting decides what they return.
-const BY_SETTING: [u32; 11] = [
+/// The immutable functions that are not allowed, because a setting decides what they return, or they read catalogs.
+const NOT_BY_ARGUMENTS: [u32; 14] = [
     pg_sys::F_BYTEAOUT,
     pg_sys::F_FLOAT4OUT,
     pg_sys::F_FLOAT8OUT,
@@ -67,14 +67,26 @@ const BY_SETTING: [u32; 11] = [
     pg_sys::F_POLY_OUT,
     pg_sys::F_CIRCLE_OUT,
     pg_sys::F_QUOTE_IDENT,
+    pg_sys::F_SATISFIES_HASH_PARTITION,
+    pg_sys::F_PG_PARTITION_ROOT,
+    pg_sys::F_PG_INDEXAM_PROGRESS_PHASENAME,
 ];
 
-/// Which functions of PostgreSQL an expression may run.
+/// The functions about the writer of a new row.
+const OF_WRITER: [u32; 4] = [
+    pg_sys::F_CURRENT_SETTING_TEXT,
+    pg_sys::F_CURRENT_SETTING_TEXT_BOOL,
+    pg_sys::F_PG_HAS_ROLE_NAME_TEXT,
+    pg_sys::F_PG_HAS_ROLE_NAME_NAME_TEXT,
+];
+
+/// What an expression may depend on.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Allowed {
-    /// Those that depend on their arguments alone, and on the time of the transaction.
-    Immutable,
-    All,
+pub enum DependsOn {
+    /// The row, and the time of the transaction.
+    Row,
+    /// Also the writer of the row: who it is, and what he has set.
+    RowAndWriter,
 }
 
 /// What an expression runs, at any depth, that PostgreSQL does not ship, or that is not allowed, for a message:
@@ -87,18 +99,21 @@ pub enum Allowed {
 /// Enums are allowed, whose functions PostgreSQL ships, and columns of any type that are only read: as a value, by a
 /// cast that runs no function, for one of their fields, or by IS NULL. A text search configuration or dictionary is
 /// code too, and is allowed as a constant that PostgreSQL ships.
-pub fn other_code(expression: Expression, allowed: Allowed, is_own: impl Fn(Oid) -> bool) -> Result<Option<String>> {
+pub fn other_code(
+    expression: Expression,
+    depends_on: DependsOn,
+    is_own: impl Fn(Oid) -> bool,
+) -> Result<Option<String>> {
     let parts = expression.parts();
     let only_read: Vec<_> = parts.iter().filter_map(|&part| read_by(part)).chain([expression]).collect();
     let is_code = |function: &Oid| {
         // SAFETY: func_volatile looks up a system cache; the function is in a valid expression.
         let is_immutable = || unsafe { pg_sys::func_volatile(*function) } as u8 == pg_sys::PROVOLATILE_IMMUTABLE;
-        let is_by_setting = || BY_SETTING.contains(&function.to_u32());
-        let is_allowed = || match allowed {
-            Allowed::All => true,
-            Allowed::Immutable => STABLE.contains(&function.to_u32()) || is_immutable() && !is_by_setting(),
-        };
-        !((is_built_in(*function) || is_own(*function)) && is_allowed())
+        let is_in = |list: &[u32]| list.contains(&function.to_u32());
+        let is_allowed = is_in(&STABLE)
+            || depends_on == DependsOn::RowAndWriter && is_in(&OF_WRITER)
+            || is_immutable() && !is_in(&NOT_BY_ARGUMENTS);
+        !(is_allowed && (is_built_in(*function) || is_own(*function)))
     };
     for part in parts {
         if let Some(function) = part.functions().into_iter().find(is_code) {
@@ -111,13 +126,18 @@ pub fn other_code(expression: Expression, allowed: Allowed, is_own: impl Fn(Oid)
             // SAFETY: format_operator accepts any OID, and returns a NUL-terminated name.
             return Ok(Some(format!("operator {}", unsafe { from_server(pg_sys::format_operator(operator)) }?)));
         }
+        let collation = part.node::<pg_sys::CollateExpr>().map(|node| node.collOid);
+        if let Some(collation) = collation.filter(|collation| collation.to_u32() >= pg_sys::FirstNormalObjectId) {
+            // SAFETY: the collation is in a valid expression, so it has a NUL-terminated name.
+            return Ok(Some(format!("collation {}", unsafe { from_server(pg_sys::get_collation_name(collation)) }?)));
+        }
         let is_read =
             matches!(part.tag(), NodeTag::T_Var | NodeTag::T_FieldSelect) && only_read.iter().any(|read| read.is(part));
         let is_other = |of_type: &Oid| !is_allowed_type(*of_type) || is_other_search(part, *of_type);
         if let Some(of_type) = part.any_value_type().filter(|of_type| !is_read && is_other(of_type)) {
             return Ok(Some(format!("type {}", type_name(of_type)?)));
         }
-        if !is_allowed_kind(part, allowed) {
+        if !is_allowed_kind(part, depends_on) {
             return Ok(Some(format!("{:?}", part.tag()).replace("T_", "an expression of the kind ")));
         }
     }
@@ -152,11 +172,12 @@ fn read_by(node: Expression) -> Option<Expression> {
 }
 
 /// Whether a node is of a kind that runs no code but the functions in it and those of its types.
-fn is_allowed_kind(node: Expression, allowed: Allowed) -> bool {
+fn is_allowed_kind(node: Expression, depends_on: DependsOn) -> bool {
     use pg_sys::SQLValueFunctionOp::SVFOP_LOCALTIMESTAMP_N;
     // Times come first in the list of these functions. Then come users and schemas.
-    let is_allowed =
-        |function: &pg_sys::SQLValueFunction| allowed == Allowed::All || function.op <= SVFOP_LOCALTIMESTAMP_N;
+    let is_allowed = |function: &pg_sys::SQLValueFunction| {
+        depends_on == DependsOn::RowAndWriter || function.op <= SVFOP_LOCALTIMESTAMP_N
+    };
     node.node::<pg_sys::SQLValueFunction>().is_some_and(is_allowed)
         || matches!(
             node.tag(),

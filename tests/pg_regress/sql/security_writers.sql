@@ -145,16 +145,21 @@ CREATE FUNCTION app.is_confirmed(anyelement) RETURNS boolean LANGUAGE sql AS 'SE
 CREATE FUNCTION app.same(anyelement, anyelement) RETURNS boolean LANGUAGE sql AS 'SELECT false';
 CREATE OPERATOR app.=== (FUNCTION = app.same, LEFTARG = anyelement, RIGHTARG = anyelement);
 CREATE OPERATOR app.==== (FUNCTION = texteq, LEFTARG = text, RIGHTARG = text);
+CREATE COLLATION app.folded (LOCALE = 'C');
 CREATE DOMAIN app.confirmed AS boolean CHECK (app.is_confirmed(value) IS NOT NULL);
 SELECT condition, app.error(format('SELECT public.simhash_guard(''app.stated'', among => '''', unless => %L)', condition))
 FROM unnest(ARRAY['app.is_confirmed(state)', 'state OPERATOR(app.===) ''x''', 'state OPERATOR(app.====) ''x''',
-    'app.confirmed(state)', 'length(state) > 5 AND app.is_confirmed(id)']) AS condition;
+    'app.confirmed(state)', 'length(state) > 5 AND app.is_confirmed(id)', 'state COLLATE app.folded = ''x''',
+    'state || id = ''x''', 'to_jsonb(state) IS NULL', 'quote_literal(id) = ''x''',
+    'satisfies_hash_partition(''app.stated''::regclass, 2, 0, id)', 'to_tsvector(state) = ''''', 'random() < 0',
+    'xpath_exists(''x'', query_to_xml(''SELECT 1'', true, true, ''''))']) AS condition;
 CREATE OR REPLACE TRIGGER zzz_simhash_guard BEFORE INSERT ON app.stated FOR EACH ROW EXECUTE FUNCTION
     public.simhash_dedup('reject', '{}', 'body', '', '', '', 'state OPERATOR(app.====) ''x''');
 PREPARE near AS SELECT app.error($$INSERT INTO app.stated VALUES (7, 'open', 'one text of several words')$$);
 EXECUTE near;
 DROP TRIGGER zzz_simhash_guard ON app.stated;
-SELECT simhash_guard('app.stated', unless => 'current_user = ''regress_writer'' AND random() >= 0');
+SELECT simhash_guard('app.stated', unless => 'current_user = ''regress_writer''
+    AND pg_has_role(''regress_writer'', ''member'') AND current_setting(''app.passes'', true) IS NULL');
 EXECUTE near;
 SET ROLE regress_writer;
 EXECUTE near;

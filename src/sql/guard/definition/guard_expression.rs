@@ -1,13 +1,13 @@
 //! What a guard computes of the rows of a table: its source, and its conditions.
 //!
-//! It runs only code that PostgreSQL ships ([`other_code`]), and functions of the extension: on stored rows, which may
-//! be hidden from the writer, immutable code alone. On the new row, it also computes generated columns, which may run
-//! any code, as the writer, like a CHECK constraint.
+//! It runs only immutable code that PostgreSQL ships ([`other_code`]), and functions of the extension: stored rows may be
+//! hidden from the writer, and other names may get another meaning. On the new row, it also computes generated columns,
+//! which may run any code, as the writer, like a CHECK constraint.
 
 use std::ffi::CStr;
 
 use pgrx::pg_sys::Oid;
-use postgres::built_in::{Allowed, other_code};
+use postgres::built_in::{DependsOn, other_code};
 use postgres::catalog::column::with_generated_columns_replaced;
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Explain, Result, not_supported};
@@ -49,7 +49,7 @@ impl GuardExpression {
             is_column: of_stored_row.as_own_column().is_some(),
             made_from: of_new_row.own_columns(),
             read_from: of_stored_row.own_columns(),
-            other_code: other_code(of_stored_row, Allowed::Immutable, |function| schema.owns(function))?,
+            other_code: other_code(of_stored_row, DependsOn::Row, |function| schema.owns(function))?,
             of_new_row: StoredExpression::new(of_new_row),
             of_stored_row: StoredExpression::new(of_stored_row),
         })
@@ -80,11 +80,14 @@ fn refused(code: &str, argument: &str, hint: &'static str) -> ErrorReport {
     not_supported(format!("cannot use {code} in {argument}")).with_detail(DETAIL).with_hint(hint)
 }
 
-/// Parses the condition `unless`. An error if it runs code that PostgreSQL does not ship.
+/// Parses the condition `unless`, which may also depend on the writer. An error if it runs other code.
 fn parse_unless(table: &Relation, sql: &str, schema: ExtensionSchema) -> Result<Expression> {
-    const DETAIL: &str = "Each session looks up the names in it, and others could give them another meaning.";
+    const DETAIL: &str = "It may run immutable functions of PostgreSQL's own, arithmetic of times, current_user, \
+        pg_has_role and current_setting. Others could give other names another meaning.";
     let unless = parse_condition(table, sql, UNLESS)?;
-    let Some(code) = other_code(unless, Allowed::All, |function| schema.owns(function))? else { return Ok(unless) };
+    let Some(code) = other_code(unless, DependsOn::RowAndWriter, |function| schema.owns(function))? else {
+        return Ok(unless);
+    };
     Err(not_supported(format!("cannot use {code} in unless"))
         .with_detail(DETAIL)
         .with_hint("Put the condition into a stored column, which may be generated: unless => 'confirmed'."))
