@@ -4,8 +4,8 @@ use pgrx::pg_sys;
 
 use super::list::nodes;
 
-/// Whether the client's statement, to whose executor `memory` belongs, may lock a row by ON CONFLICT. True if that is
-/// another statement, or if it has no known plan.
+/// Whether the client's statement, to whose executor `memory` belongs, may lock a row by ON CONFLICT. Also true if
+/// that is not the statement of the active portal, or if it has no known plan.
 ///
 /// # Safety
 /// The memory context exists.

@@ -16,6 +16,7 @@ use super::text::RawText;
 pub struct Window<'a> {
     call: Call<'a>,
     object: windowapi::WindowObject,
+    /// The number of rows in the partition.
     pub rows: usize,
     /// The position of the current row in the partition, from 0.
     pub current: usize,
@@ -30,8 +31,10 @@ pub struct PartitionMemory {
     /// Values of one argument that are stored until the partition ends. The first `stored_count` are written.
     stored: *mut Option<pg_sys::Datum>,
     stored_count: usize,
+    /// The number of values for which there is memory.
     reserved: usize,
     stored_argument: c_int,
+    /// For the function: false when the partition begins.
     pub is_computed: bool,
 }
 

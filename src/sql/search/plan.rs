@@ -38,7 +38,7 @@ pub enum Search {
     Distance(DistanceSettings),
     /// For near texts.
     Bands {
-        /// The indexes on the bands of the criterion, by their numbers.
+        /// The indexes on the bands of the criterion, in the order of the bands.
         indexes: Vec<Oid>,
         /// Whether these are bands by the option `same`.
         has_same: bool,
@@ -52,13 +52,16 @@ pub struct DistanceSettings {
     pub is_ordered: bool,
     /// The planner's estimate of the number of rows in the table, or within the scope.
     pub rows: f64,
+    /// The pages of the table when it was planned. A search scales `rows` by their growth.
     pub pages: f64,
+    /// The layouts that are searched together.
     pub layouts: Vec<Layout>,
 }
 
 /// How a column before the block or the band is compared with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScopeKey {
+    /// The function of the equality operator.
     pub function: Oid,
     pub value_type: Oid,
     pub collation: Oid,
@@ -86,7 +89,7 @@ impl Settings {
 
     /// The settings as a list of one string, in JSON.
     pub fn to_list(&self) -> *mut pg_sys::List {
-        let json = serde_json::to_string(self).unwrap_or_default();
+        let json = serde_json::to_string(self).expect("settings can be written as JSON");
         // SAFETY: the string and the list are made here.
         unsafe { pg_sys::lappend(std::ptr::null_mut(), pg_sys::makeString(json.as_pg_cstr()).cast()) }
     }

@@ -37,7 +37,6 @@ DROP VIEW detach_view;
 
 -- What existed before stays, and so does what has lost its comment or its expression.
 COMMENT ON COLUMN detach_half.simhash_block1 IS 'mine now';
-COMMENT ON INDEX detach_half_simhash_block2_idx IS NULL;
 DROP INDEX detach_half_simhash_block2_idx;
 ALTER TABLE detach_half ALTER simhash_block3 DROP EXPRESSION;
 SELECT simhash_detach('detach_half');

@@ -15,6 +15,7 @@ SELECT fields($$INSERT INTO docs VALUES (2, 'the quick brown fox jumps over the 
 CREATE TABLE prints (id integer PRIMARY KEY, f bigint);
 SELECT simhash_attach('prints', 'f'), simhash_guard('prints', source => 'f');
 INSERT INTO prints VALUES (1, 0), (2, -1), (3, x'00ff00ff00ff00ff'::bigint), (4, x'0f0f0f0f0f0f0f0f'::bigint);
+-- 1 and 3 bits are near, 4 are not.
 INSERT INTO prints VALUES (5, 1);
 INSERT INTO prints VALUES (5, x'0001000100010000'::bigint);
 INSERT INTO prints VALUES (5, x'0001000100010001'::bigint);

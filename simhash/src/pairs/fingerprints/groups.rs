@@ -18,7 +18,9 @@ const MAX_INSERTION_SORTED: usize = 32;
 /// The fingerprints of rows. A row may have none.
 pub struct Rows {
     fingerprints: Vec<u64>,
+    /// Of each fingerprint, the position of its row.
     positions: Vec<u32>,
+    /// The number of rows, with or without a fingerprint.
     len: usize,
 }
 
@@ -68,6 +70,7 @@ impl Groups {
     pub fn new(rows: Rows, tick: &dyn Fn()) -> Result<(Self, [Numbered; 2])> {
         let Rows { mut fingerprints, positions, .. } = rows;
         let len = positions.len();
+        // Comparisons read whole lanes, beyond the last fingerprint.
         fingerprints.try_reserve_exact(LANES)?;
         fingerprints.resize(len + LANES, 0);
         let mut sorted = Numbered { fingerprints, numbers: positions };
@@ -134,6 +137,7 @@ fn sort(rows: &mut Numbered, spare: &mut Numbered, Range { start, end }: Range<u
         let (from, to) = if moved { (&mut *spare, &mut *rows) } else { (&mut *rows, &mut *spare) };
         let mut counts = [0; 1 << DIGIT_BITS];
         digit.count(&from.fingerprints[start..end], &mut counts, tick);
+        // All agree on this digit: nothing moves.
         if counts.contains(&(len as u32)) {
             continue;
         }
@@ -150,21 +154,21 @@ fn sort(rows: &mut Numbered, spare: &mut Numbered, Range { start, end }: Range<u
     }
     let mut first = start;
     while first < end {
-        let equal = leading(&rows.fingerprints[first..end], rest, tick);
-        if equal > 1 {
-            sort(rows, spare, first..first + equal, rest, tick);
+        let agreeing = count_agreeing(&rows.fingerprints[first..end], rest, tick);
+        if agreeing > 1 {
+            sort(rows, spare, first..first + agreeing, rest, tick);
         }
-        first += equal;
+        first += agreeing;
     }
 }
 
 /// How many fingerprints, from the first one on, agree with the first on the bits from `low` up.
-fn leading(fingerprints: &[u64], low: u32, tick: &dyn Fn()) -> usize {
+fn count_agreeing(fingerprints: &[u64], low: u32, tick: &dyn Fn()) -> usize {
     let mut count = 0;
     for stride in fingerprints.chunks(NUMBERS_BETWEEN_TICKS) {
-        let equal = stride.iter().take_while(|&fingerprint| fingerprint >> low == fingerprints[0] >> low).count();
-        count += equal;
-        if equal < NUMBERS_BETWEEN_TICKS {
+        let agreeing = stride.iter().take_while(|&fingerprint| fingerprint >> low == fingerprints[0] >> low).count();
+        count += agreeing;
+        if agreeing < NUMBERS_BETWEEN_TICKS {
             break;
         }
         tick();

@@ -42,8 +42,9 @@ impl<'a> HtmlSource<'a> {
         Self { rest, next_tick: rest.len(), single: 0, skips_tags, skipped, tick }
     }
 
+    /// Goes on by some bytes, and ticks if it is time.
     #[inline(always)]
-    fn skip(&mut self, bytes: usize) {
+    fn advance(&mut self, bytes: usize) {
         self.rest = &self.rest[bytes..];
         if self.rest.len() < self.next_tick {
             self.next_tick = self.rest.len().saturating_sub(BYTES_BETWEEN_TICKS);
@@ -68,7 +69,7 @@ impl<'a> HtmlSource<'a> {
                 offset = find(ahead, offset, |bytes| at_least(b'!', bytes)).unwrap_or(ahead.len());
             }
         }
-        self.skip(offset);
+        self.advance(offset);
         // A separator that stands for all of them is read.
         let separator = if separate { SEPARATOR.len() } else { 0 };
         self.skipped.set(self.skipped.get() + offset - separator);
@@ -82,7 +83,7 @@ impl Reader for HtmlSource<'_> {
     #[inline(always)]
     fn read_byte(&mut self) -> Result<Option<u8>> {
         let Some(byte) = self.rest.first().copied() else { return Ok(None) };
-        self.skip(1);
+        self.advance(1);
         self.single += 1;
         // Where a script may end, html5gum collects the name of the tag in a vector that doubles as it grows. If that
         // memory were refused, the process would end.
@@ -96,7 +97,7 @@ impl Reader for HtmlSource<'_> {
     fn try_read_string(&mut self, string: &[u8], case_sensitive: bool) -> Result<bool> {
         let Ok(is_next) = self.rest.to_reader().try_read_string(string, case_sensitive);
         if is_next {
-            self.skip(string.len());
+            self.advance(string.len());
         }
         Ok(is_next)
     }
@@ -110,7 +111,7 @@ impl Reader for HtmlSource<'_> {
         let ahead = self.ahead();
         let Ok(length) = ahead.to_reader().read_until(needle, buffer).map(|piece| piece.map(<[u8]>::len));
         let piece = length.map(|length| &ahead[..length]);
-        self.skip(length.unwrap_or_default());
+        self.advance(length.unwrap_or_default());
         Ok(piece)
     }
 }
