@@ -168,6 +168,7 @@ impl EntryScan {
     }
 
     /// Reads the next entry, whatever its value; false at the end.
+    #[inline]
     pub fn next_any(&mut self) -> bool {
         // SAFETY: the closure does not panic. It refuses no entry, so the scan does not pause.
         unsafe { self.next(|_| true) != EntryRead::End }
