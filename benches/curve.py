@@ -1,4 +1,4 @@
-"""Draws figures over the number of rows."""
+"""Draws curves of measured values over the number of rows."""
 
 from pathlib import Path
 
@@ -14,20 +14,20 @@ FONT = 11
 COLOURS = ["#d9730d", "#8a63d2", "#2da44e"]
 
 
-def draw(lines, what, end, svg, scale="log"):
-    """Draws lines, of which each is figures by the number of rows, by its name. `end` is the form of the last ones."""
+def draw(curves, y_label, value_format, svg, scale="log"):
+    """Draws curves into a file. Each has a name, and a value for each number of rows. The legend shows the last one."""
     # Text as text, and the same file for the same numbers.
     plot.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "pg_simhash", "font.family": "sans-serif"})
     figure, axes = plot.subplots(figsize=(8, 4.5))
-    for (name, figures), colour in zip(lines.items(), COLOURS):
-        rows = sorted(figures)
-        label = f"{name}, {end.format(figures[rows[-1]])}"
-        shown = [figures[size] for size in rows]
-        axes.plot(rows, shown, color=colour, linewidth=2, marker="o", markersize=4, label=label)
+    for (name, values), colour in zip(curves.items(), COLOURS):
+        rows = sorted(values)
+        label = f"{name}, {value_format.format(values[rows[-1]])}"
+        by_rows = [values[count] for count in rows]
+        axes.plot(rows, by_rows, color=colour, linewidth=2, marker="o", markersize=4, label=label)
     axes.set_xscale("log")
     axes.set_yscale(scale)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda rows, _: short(rows)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda figure, _: f"{figure:,g}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     if scale == "log":
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_minor_locator(NullLocator())
@@ -35,7 +35,7 @@ def draw(lines, what, end, svg, scale="log"):
         axes.set_ylim(bottom=0)
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("rows", color=INK, fontsize=FONT)
-    axes.set_ylabel(what, color=INK, fontsize=FONT)
+    axes.set_ylabel(y_label, color=INK, fontsize=FONT)
     axes.tick_params(colors=INK, labelsize=FONT)
     axes.grid(color=INK, alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)

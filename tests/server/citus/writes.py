@@ -43,7 +43,7 @@ BEGIN
     RETURN true;
 END $$;
 """
-ROW = "hashint8extended(%(group)s, 0) # (1::bigint << %(bit)s)"
+FINGERPRINT = "hashint8extended(%(group)s, 0) # (1::bigint << %(bit)s)"
 
 
 class OnCoordinator(Tests):
@@ -54,87 +54,87 @@ class OnCoordinator(Tests):
         return connection
 
     @classmethod
-    def run_all(cls, *statements):
+    def on_coordinator(cls, *statements):
         return cls.on(FIRST, *statements)
 
 
 class Guards(OnCoordinator):
     @classmethod
     def setUpClass(cls):
-        cls.run_all(*statements(TABLES))
+        cls.on_coordinator(*statements(TABLES))
 
-    def write_all(self, statement, servers=tuple(SERVERS), groups=400):
+    def write_in_groups(self, statement, servers=tuple(SERVERS), groups=400):
         return self.write(statement, servers, clients=8, rows=600, groups=groups)
 
     def write_guarded(self, *arguments, **options):
-        counts = self.write_all(*arguments, **options)
+        counts = self.write_in_groups(*arguments, **options)
         self.assertGreater(counts["stored"], 0)
         self.assertGreater(counts["refused"], 0)
 
     def pairs(self, table, group=""):
         arrays = f"SELECT array_agg(id) AS ids, array_agg(fp) AS prints FROM writes.{table} {group}"
-        return self.run_all(f"SELECT count(*) FROM ({arrays}) AS t, simhash_pairs(ids, prints)")[0][0]
+        return self.on_coordinator(f"SELECT count(*) FROM ({arrays}) AS t, simhash_pairs(ids, prints)")[0][0]
 
     def test_scope(self):
         """A distributed table, within its distribution column."""
-        insert = f"INSERT INTO writes.tenants VALUES (%(tenant)s, %(id)s, {ROW})"
+        insert = f"INSERT INTO writes.tenants VALUES (%(tenant)s, %(id)s, {FINGERPRINT})"
         for action in "skip", "reject":
-            self.run_all(
+            self.on_coordinator(
                 "TRUNCATE writes.tenants",
                 f"SELECT simhash_guard('writes.tenants', '{action}', scope => '{{tenant}}', source => 'fp')",
             )
             self.write_guarded(insert)
             self.assertEqual(self.pairs("tenants", "GROUP BY tenant"), 0)
         # Without a guard, the same writers store pairs.
-        self.run_all("SELECT simhash_unguard('writes.tenants')", "TRUNCATE writes.tenants")
-        self.write_all(insert)
+        self.on_coordinator("SELECT simhash_unguard('writes.tenants')", "TRUNCATE writes.tenants")
+        self.write_in_groups(insert)
         self.assertGreater(self.pairs("tenants", "GROUP BY tenant"), 0)
 
     def test_marks(self):
         """The mark of a key of two columns is the column outside the scope."""
-        self.run_all(
+        self.on_coordinator(
             """SELECT simhash_guard('writes.tenants', 'mark', scope => '{tenant}', source => 'fp',
                 mark_column => 'near')""",
             "INSERT INTO writes.tenants (tenant, id, fp) VALUES (100, 1, 5), (100, 2, 4), (101, 3, 5)",
         )
-        rows = self.run_all("SELECT id, near FROM writes.tenants WHERE tenant >= 100 ORDER BY id")
+        rows = self.on_coordinator("SELECT id, near FROM writes.tenants WHERE tenant >= 100 ORDER BY id")
         self.assertEqual(rows, [(1, None), (2, 1), (3, None)])
-        self.run_all("SELECT simhash_unguard('writes.tenants')")
+        self.on_coordinator("SELECT simhash_unguard('writes.tenants')")
 
     def test_copies(self):
         """A reference table, of which each server has a copy."""
         for action in "skip", "reject":
-            self.run_all(
+            self.on_coordinator(
                 "TRUNCATE writes.copies", f"SELECT simhash_guard('writes.copies', '{action}', source => 'fp')"
             )
-            self.write_guarded(f"INSERT INTO writes.copies VALUES (%(id)s, {ROW})")
+            self.write_guarded(f"INSERT INTO writes.copies VALUES (%(id)s, {FINGERPRINT})")
             self.assertEqual(self.pairs("copies"), 0)
             copy = "SELECT md5(string_agg(c::text, ',' ORDER BY id)) FROM writes.copies AS c"
             self.assertEqual(len({self.on(server, copy)[0] for server in SERVERS}), 1)
 
     def test_here(self):
         """A local table that Citus manages. Writes through other servers reach it too."""
-        self.run_all("SELECT simhash_guard('writes.here', 'skip', source => 'fp')")
-        self.write_guarded(f"INSERT INTO writes.here VALUES (%(id)s, {ROW})")
+        self.on_coordinator("SELECT simhash_guard('writes.here', 'skip', source => 'fp')")
+        self.write_guarded(f"INSERT INTO writes.here VALUES (%(id)s, {FINGERPRINT})")
         self.assertEqual(self.pairs("here"), 0)
 
     def test_register(self):
         """Deduplication across all shards, by a register on the coordinator."""
-        add = f"SELECT WHERE writes.add_row(%(tenant)s, %(id)s, {ROW})"
+        add = f"SELECT WHERE writes.add_row(%(tenant)s, %(id)s, {FINGERPRINT})"
         self.write_guarded(add, [FIRST], groups=4000)
         self.assertEqual(self.pairs("registered"), 0)
         rows = "SELECT count(*), sum(id), bit_xor(fp) FROM writes.{}"
-        self.assertEqual(self.run_all(rows.format("register")), self.run_all(rows.format("registered")))
+        self.assertEqual(self.on_coordinator(rows.format("register")), self.on_coordinator(rows.format("registered")))
         # Without a guard, the same writers store pairs.
-        self.run_all("SELECT simhash_unguard('writes.register')", "TRUNCATE writes.register, writes.registered")
-        self.write_all(add, [FIRST], groups=4000)
+        self.on_coordinator("SELECT simhash_unguard('writes.register')", "TRUNCATE writes.register, writes.registered")
+        self.write_in_groups(add, [FIRST], groups=4000)
         self.assertGreater(self.pairs("registered"), 0)
 
 
 class Commands(OnCoordinator):
     def distribute(self, table, guard=None):
         """A new table of a tenant, a key and a fingerprint, distributed by the tenant and attached."""
-        self.run_all(
+        self.on_coordinator(
             f"CREATE TABLE {table} (tenant integer, id bigint, fp bigint, PRIMARY KEY (tenant, id))",
             f"SELECT create_distributed_table('{table}', 'tenant', shard_count => 1, colocate_with => 'none')",
             f"SELECT simhash_attach('{table}', 'fp')",
@@ -143,10 +143,10 @@ class Commands(OnCoordinator):
 
     def test_errors_of_the_page(self):
         """Each error of the page's table, by the statements that it names."""
-        table = PAGE[PAGE.index("### What fails with Citus") :].split("\n\n")[1]
-        rows = [row.split(" | ") for row in table.splitlines()[2:]]
+        errors = PAGE[PAGE.index("### What fails with Citus") :].split("\n\n")[1]
+        rows = [row.split(" | ") for row in errors.splitlines()[2:]]
         self.assertGreaterEqual(len(rows), 5)
-        self.run_all(
+        self.on_coordinator(
             "CREATE TABLE later (tenant_id integer, id bigint, simhash bigint, PRIMARY KEY (tenant_id, id))",
             "SELECT simhash_attach('later', 'simhash'), simhash_guard('later')",
             "SELECT create_distributed_table('later', 'tenant_id')",
@@ -176,15 +176,15 @@ class Commands(OnCoordinator):
     def test_rejection(self):
         """The error names the table and the guard as the user knows them, also when the shard has moved."""
         self.distribute("named", "reject")
-        self.run_all("INSERT INTO named VALUES (1, 1, 0)")
+        self.on_coordinator("INSERT INTO named VALUES (1, 1, 0)")
 
-        def is_rejected():
+        def assert_rejected():
             message = 'near-duplicate violates guard "zzz_simhash_guard" of table "named"'
             with self.fails("23P01", message, "(tenant, id)=(1, 1)"):
-                self.run_all("INSERT INTO named VALUES (1, 2, 1)")
+                self.on_coordinator("INSERT INTO named VALUES (1, 2, 1)")
 
-        is_rejected()
-        ((shard, source),) = self.run_all("""
+        assert_rejected()
+        ((shard, source),) = self.on_coordinator("""
             SELECT shardid, nodeport FROM pg_dist_shard JOIN pg_dist_placement USING (shardid)
                 JOIN pg_dist_node USING (groupid) WHERE logicalrelid = 'named'::regclass""")
         (host, other), *_ = (SERVERS[server] for server in OTHERS if int(SERVERS[server][1]) != source)
@@ -192,7 +192,7 @@ class Commands(OnCoordinator):
             # Citus allows this in any session.
             move = "SELECT citus_move_shard_placement(%s, %s, %s, %s, %s, 'block_writes')"
             connection.execute(move, [shard, host, source, host, int(other)])
-        is_rejected()
+        assert_rejected()
 
     def test_counts(self):
         """INSERT does not count rows that a guard skips; COPY does."""
@@ -209,7 +209,7 @@ class Commands(OnCoordinator):
         """A guard that skips rows also skips them when its table is distributed, unless it is taken away before."""
         for unguard, left in ("", 1), ("SELECT simhash_unguard('before')", 2):
             with self.subTest(unguard):
-                self.run_all(
+                self.on_coordinator(
                     "DROP TABLE IF EXISTS before",
                     "CREATE TABLE before (tenant integer, id bigint, fp bigint, PRIMARY KEY (tenant, id))",
                     "INSERT INTO before VALUES (1, 1, 0), (1, 2, 0)",
@@ -218,8 +218,8 @@ class Commands(OnCoordinator):
                     *filter(None, [unguard]),
                     "SELECT create_distributed_table('before', 'tenant')",
                 )
-                self.assertEqual(self.run_all("SELECT count(*) FROM before"), [(left,)])
-                plan = self.run_all("EXPLAIN SELECT id FROM before WHERE simhash_near(fp, 0)")
+                self.assertEqual(self.on_coordinator("SELECT count(*) FROM before"), [(left,)])
+                plan = self.on_coordinator("EXPLAIN SELECT id FROM before WHERE simhash_near(fp, 0)")
                 self.assertTrue(any("SimhashScan" in line for (line,) in plan), plan)
 
     def test_the_usual_life(self):
@@ -231,17 +231,17 @@ class Commands(OnCoordinator):
         }
         for kind, distribute in kinds.items():
             with self.subTest(kind):
-                self.run_all("DROP TABLE IF EXISTS life", "CREATE TABLE life (id bigint PRIMARY KEY, body text)")
-                self.run_all(f"SELECT {distribute}")
-                self.run_all("INSERT INTO life SELECT n, 'text ' || n FROM generate_series(1, 100) AS n")
-                self.run_all("SELECT simhash_index('life', 'body')")
-                near = self.run_all("SELECT id FROM life WHERE simhash_near(body, 'text 7')")
+                self.on_coordinator("DROP TABLE IF EXISTS life", "CREATE TABLE life (id bigint PRIMARY KEY, body text)")
+                self.on_coordinator(f"SELECT {distribute}")
+                self.on_coordinator("INSERT INTO life SELECT n, 'text ' || n FROM generate_series(1, 100) AS n")
+                self.on_coordinator("SELECT simhash_index('life', 'body')")
+                near = self.on_coordinator("SELECT id FROM life WHERE simhash_near(body, 'text 7')")
                 self.assertEqual(near, [(7,)])
-                self.run_all("SELECT simhash_attach('life', 'body')")
-                near = self.run_all("SELECT id FROM life WHERE simhash_near(simhash, simhash('text 7'))")
+                self.on_coordinator("SELECT simhash_attach('life', 'body')")
+                near = self.on_coordinator("SELECT id FROM life WHERE simhash_near(simhash, simhash('text 7'))")
                 self.assertEqual(near, [(7,)])
-                self.run_all("SELECT simhash_detach('life')")
-                columns = self.run_all("SELECT count(*) FROM pg_attribute WHERE attrelid = 'life'::regclass"
+                self.on_coordinator("SELECT simhash_detach('life')")
+                columns = self.on_coordinator("SELECT count(*) FROM pg_attribute WHERE attrelid = 'life'::regclass"
                     " AND attnum > 0 AND NOT attisdropped")
                 self.assertEqual(columns, [(2,)])
 

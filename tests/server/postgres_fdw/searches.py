@@ -6,7 +6,7 @@ nothing is indexed. The plans that the servers log show whether they have search
 The arguments are the addresses of the servers hub, one and two.
 """
 
-from cluster import OTHERS, connect, create_database, kind, new_plans
+from hub import OTHERS, connect, create_database, new_plans, node_type
 from distributed import FORMS, PRINT_OF, WORDS, Comparison
 
 DATABASE = "searches"
@@ -118,15 +118,15 @@ class Test(Comparison):
             expected, _ = self.answer(copy_form or form, f"{table}_copy", query, number, mode)
             self.check_rows(label, rows, expected)
             for server in OTHERS:
-                kinds = [kind(node) for plan in plans[server] for node in plan]
-                is_right = wanted in kinds and other not in kinds if server in servers else not kinds
-                self.check(label, is_right, f"server {server}: {kinds}")
+                node_types = [node_type(node) for plan in plans[server] for node in plan]
+                is_right = wanted in node_types and other not in node_types if server in servers else not node_types
+                self.check(label, is_right, f"server {server}: {node_types}")
                 fetched = max([fetched, *(plan[0]["Actual Rows"] for plan in plans[server])])
         return fetched
 
     def all_are(self, wanted, plans):
         """Whether each of the other servers has run a plan with a node of that kind."""
-        return all(any(kind(node) == wanted for plan in plans[server] for node in plan) for server in OTHERS)
+        return all(any(node_type(node) == wanted for plan in plans[server] for node in plan) for server in OTHERS)
 
     def all_forms(self, options, *, searches=True, times=2):
         for name, form in FORMS.items():

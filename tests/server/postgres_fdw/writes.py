@@ -10,7 +10,7 @@ import pathlib
 import unittest
 
 import psycopg
-from cluster import OTHERS, create_database
+from hub import OTHERS, create_database
 from distributed import Tests, in_threads
 
 PAGE = pathlib.Path("docs/servers.md").read_text(encoding="utf-8")

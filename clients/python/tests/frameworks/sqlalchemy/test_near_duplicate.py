@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from pg_simhash.psycopg import NearDuplicate, near_duplicate
 
-NEAR_ROW = NearDuplicate({"id": 1}, None, NEAR_RESEMBLANCE, "zzz_simhash_guard", "public", "documents")
+EXPECTED = NearDuplicate({"id": 1}, None, NEAR_RESEMBLANCE, "zzz_simhash_guard", "public", "documents")
 
 
 class NearDuplicates(GuardedTest):
@@ -23,12 +23,12 @@ class NearDuplicates(GuardedTest):
         return caught.exception
 
     def test_psycopg(self):
-        self.assertEqual(near_duplicate(self.error_of("INSERT INTO documents (body) VALUES (%s)", NEAR)), NEAR_ROW)
+        self.assertEqual(near_duplicate(self.error_of("INSERT INTO documents (body) VALUES (%s)", NEAR)), EXPECTED)
 
     def test_sqlalchemy(self):
         with self.engine.connect() as connection, self.assertRaises(IntegrityError) as caught:
             connection.execute(insert(Document).values(body=NEAR))
-        self.assertEqual(near_duplicate(caught.exception), NEAR_ROW)
+        self.assertEqual(near_duplicate(caught.exception), EXPECTED)
 
     def test_sqlalchemy_with_asyncpg(self):
         """The errors of asyncpg are wrapped twice."""
@@ -36,7 +36,7 @@ class NearDuplicates(GuardedTest):
         async def use(connection):
             with self.assertRaises(IntegrityError) as caught:
                 await connection.execute(insert(Document).values(body=NEAR))
-            self.assertEqual(near_duplicate(caught.exception), NEAR_ROW)
+            self.assertEqual(near_duplicate(caught.exception), EXPECTED)
 
         database.run_with_asyncpg(use)
 
@@ -46,7 +46,7 @@ class NearDuplicates(GuardedTest):
             try:
                 with self.assertRaises(asyncpg.ExclusionViolationError) as caught:
                     await connection.execute("INSERT INTO documents (body) VALUES ($1)", NEAR)
-                self.assertEqual(near_duplicate(caught.exception), NEAR_ROW)
+                self.assertEqual(near_duplicate(caught.exception), EXPECTED)
                 with self.assertRaises(asyncpg.UniqueViolationError) as caught:
                     await connection.execute("INSERT INTO documents (id, body) OVERRIDING SYSTEM VALUE VALUES (1, 'x')")
                 self.assertIsNone(near_duplicate(caught.exception))
@@ -67,7 +67,7 @@ class NearDuplicates(GuardedTest):
         with database.connect() as connection, self.assertRaises(psycopg.Error) as caught:
             connection.execute("SET ROLE frameworks_writer")
             connection.execute("INSERT INTO documents (body) VALUES (%s)", (NEAR,))
-        found = replace(NEAR_ROW, key={}, resemblance=None, guard="once")
+        found = replace(EXPECTED, key={}, resemblance=None, guard="once")
         self.assertEqual(near_duplicate(caught.exception), found)
 
     def test_other_errors(self):

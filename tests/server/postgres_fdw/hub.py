@@ -10,7 +10,7 @@ from distributed import FIRST, OTHERS, SERVERS, connect
 
 PLAN = re.compile(r"plan:\n((?:\t.*\n)+)")
 # How far the log of each server has been read.
-read = dict.fromkeys(OTHERS, 0)
+log_offsets = dict.fromkeys(OTHERS, 0)
 
 
 def create_database(name):
@@ -35,8 +35,8 @@ def new_plans():
     plans = {}
     for server in OTHERS:
         text = pathlib.Path(SERVERS[server][0], f"{server}.log").read_bytes()
-        new = text[read[server] :].decode()
-        read[server] = len(text)
+        new = text[log_offsets[server] :].decode()
+        log_offsets[server] = len(text)
         found = (json.loads(plan)["Plan"] for plan in PLAN.findall(new))
         # EXPLAIN, which use_remote_estimate sends, logs a plan without rows.
         plans[server] = [list(nodes(plan)) for plan in found if "Actual Rows" in plan]
@@ -50,5 +50,5 @@ def nodes(plan):
         yield from nodes(below)
 
 
-def kind(node):
+def node_type(node):
     return node.get("Custom Plan Provider", node["Node Type"])
