@@ -106,7 +106,7 @@ class Apt:
         return packages
 
     def descriptions(self):
-        """Packages and their descriptions."""
+        """Some of the packages, one in ONE_IN, and their descriptions."""
         names = self.run("apt-cache", "pkgnames", capture_output=True, text=True).stdout.split()
         names = sorted(name for name in names if zlib.crc32(name.encode()) % ONE_IN == 0)
         shown = self.run("apt-cache", "show", "--no-all-versions", *names, capture_output=True, text=True).stdout
@@ -202,17 +202,17 @@ def resembling(documents):
         frequency += [0] * (len(numbers) - len(frequency))
         for shingle in own:
             frequency[shingle] += 1
-    having = defaultdict(list)
+    names_by_rare_shingle = defaultdict(list)
     for name, own in sorted(shingles_of.items(), key=lambda item: len(item[1])):
         rarest = sorted(own, key=lambda shingle: (frequency[shingle], shingle))
         rarest = rarest[:len(own) - ceil(RESEMBLANCE * len(own)) + 1]
-        for other in sorted({other for shingle in rarest for other in having[shingle]}):
+        for other in sorted({other for shingle in rarest for other in names_by_rare_shingle[shingle]}):
             if len(shingles_of[other]) >= RESEMBLANCE * len(own):
                 resemblance = jaccard(own, shingles_of[other])
                 if resemblance >= RESEMBLANCE:
                     yield other, name, resemblance
         for shingle in rarest:
-            having[shingle].append(name)
+            names_by_rare_shingle[shingle].append(name)
 
 
 if __name__ == "__main__":

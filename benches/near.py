@@ -10,9 +10,9 @@ NEAR = 0.84
 
 def near(texts, **options):
     """The pairs of keys whose texts are near, each in order."""
-    having = defaultdict(set)
+    keys_by_band = defaultdict(set)
     for key, text in texts.items():
         for number, band in enumerate(pg_simhash.bands(text, **options) or []):
-            having[number, band].add(key)
-    pairs = {pair for keys in having.values() for pair in combinations(sorted(keys), 2)}
+            keys_by_band[number, band].add(key)
+    pairs = {pair for keys in keys_by_band.values() for pair in combinations(sorted(keys), 2)}
     return {(a, b) for a, b in pairs if pg_simhash.resemblance(texts[a], texts[b], **options) >= NEAR}

@@ -137,41 +137,6 @@ PEERS = {
 }
 
 
-def usage(process):
-    """CPU seconds and the peak of memory in bytes of a process, with its children that have ended."""
-    status = pathlib.Path(f"/proc/{process}/status").read_text()
-    most, shared = (int(re.search(rf"{name}:\s*(\d+) kB", status)[1]) << 10 for name in ("VmHWM", "RssShmem"))
-    times = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:15]
-    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10 if process == "self" else 0
-    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK"), max(most - shared, children)
-
-
-def measure(peer, texts, results):
-    wall, before = -time.perf_counter(), 0 if peer.func == in_sql else usage("self")[1]
-    gone, (cpu, most) = peer(texts)
-    results.send((set(map(int, gone)), wall + time.perf_counter(), cpu, most - before))
-
-
-def measure_in_process(peer, texts):
-    results, sender = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=measure, args=(peer, texts, sender))
-    process.start()
-    measured = results.recv()
-    process.join()
-    return measured
-
-
-def store(texts):
-    datasets.Dataset.from_dict({"text": texts}).save_to_disk(FOLDER / "texts")
-    with psycopg.connect(autocommit=True) as database:
-        database.execute("DROP TABLE IF EXISTS texts")
-        database.execute("CREATE TABLE texts (id bigint, body text)")
-        with database.cursor().copy("COPY texts FROM STDIN") as copy:
-            for row in enumerate(texts):
-                copy.write_row(row)
-        database.execute("VACUUM ANALYZE texts")
-
-
 def main():
     logging.disable()  # text-dedup says much
     count, files = int(sys.argv[1]), sys.argv[2:]
@@ -190,6 +155,41 @@ def main():
         by_j = [f"{numpy.mean([edit in gone for edit in j if j[edit] >= least]):.3f}" for least in (0.8, 0.9)]
         print(f"{name:40} {wall:6.1f} {cpu:6.1f} {count / wall:8,.0f} {memory / 1e6:6,.0f} {len(gone):8,}"
               f" {right / len(gone):9.4f} {right / len(edits):6.4f}  {'  '.join(by_j)}", flush=True)
+
+
+def store(texts):
+    datasets.Dataset.from_dict({"text": texts}).save_to_disk(FOLDER / "texts")
+    with psycopg.connect(autocommit=True) as database:
+        database.execute("DROP TABLE IF EXISTS texts")
+        database.execute("CREATE TABLE texts (id bigint, body text)")
+        with database.cursor().copy("COPY texts FROM STDIN") as copy:
+            for row in enumerate(texts):
+                copy.write_row(row)
+        database.execute("VACUUM ANALYZE texts")
+
+
+def measure_in_process(peer, texts):
+    results, sender = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=measure, args=(peer, texts, sender))
+    process.start()
+    measured = results.recv()
+    process.join()
+    return measured
+
+
+def measure(peer, texts, results):
+    wall, before = -time.perf_counter(), 0 if peer.func == in_sql else usage("self")[1]
+    gone, (cpu, most) = peer(texts)
+    results.send((set(map(int, gone)), wall + time.perf_counter(), cpu, most - before))
+
+
+def usage(process):
+    """CPU seconds and the peak of memory in bytes of a process, with its children that have ended."""
+    status = pathlib.Path(f"/proc/{process}/status").read_text()
+    most, shared = (int(re.search(rf"{name}:\s*(\d+) kB", status)[1]) << 10 for name in ("VmHWM", "RssShmem"))
+    times = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:15]
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10 if process == "self" else 0
+    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK"), max(most - shared, children)
 
 
 if __name__ == "__main__":

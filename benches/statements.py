@@ -46,13 +46,13 @@ def ratio(times, others):
     return median(a / b for a, b in zip(times, others))
 
 
-def verdict(reached):
-    return "reached" if reached else "MISSED"
+def verdict(is_reached):
+    return "reached" if is_reached else "MISSED"
 
 
 def print_bars(judged):
-    for line, reached in judged:
-        print(f"{line}: {verdict(reached)}")
+    for line, is_reached in judged:
+        print(f"{line}: {verdict(is_reached)}")
 
 
 def copy_in(table, rows):

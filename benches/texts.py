@@ -9,7 +9,7 @@ EXCERPTS = 1, 9
 
 
 class Texts:
-    """The sequence is the same in each run."""
+    """A sequence of random texts, which is the same in each run."""
 
     def __init__(self, files):
         self.rng = random.Random(4)

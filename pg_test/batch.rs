@@ -18,15 +18,15 @@ mod tests {
         const UNLIMITED: u64 = u64::MAX;
         // SAFETY: setrlimit reads a struct of two 64-bit numbers, which lives during the call. The second number, the
         // hard limit, stays unlimited, so that the first can be raised again.
-        let limit = |bytes| assert_eq!(unsafe { setrlimit(RLIMIT_AS, &[bytes, UNLIMITED]) }, 0);
+        let set_limit = |bytes| assert_eq!(unsafe { setrlimit(RLIMIT_AS, &[bytes, UNLIMITED]) }, 0);
         // SAFETY: malloc_trim has no preconditions. It returns free memory to the system, so that later allocations ask
         // for it again.
         unsafe { malloc_trim(0) };
         let pages = std::fs::read_to_string("/proc/self/statm").expect("sizes");
         let pages: u64 = pages.split(' ').next().and_then(|size| size.parse().ok()).expect("a size");
-        limit(pages * 4096 + (kilobytes << 10));
+        set_limit(pages * 4096 + (kilobytes << 10));
         let code = Spi::get_one_with_args::<String>("SELECT sqlstate_of($1)", &[statement.into()]);
-        limit(UNLIMITED);
+        set_limit(UNLIMITED);
         code.expect("a result")
     }
 
@@ -52,7 +52,7 @@ mod tests {
     #[pg_extern(sql = false)]
     fn pairs_out_of_memory() {
         Spi::run(
-            "CREATE TABLE arrays AS SELECT rows, array_agg(n) AS ids, array_agg(hashint8extended(n, 0)) AS fps
+            "CREATE TABLE arrays AS SELECT rows, array_agg(n) AS ids, array_agg(hashint8extended(n, 0)) AS fingerprints
              FROM unnest(ARRAY[30000, 300000]) AS rows, generate_series(1, rows) AS n GROUP BY rows",
         )
         .expect("arrays");
@@ -62,11 +62,14 @@ mod tests {
             (30_000, 16, (0..6000).step_by(60)),
             (300_000, 3, (1000..20_000).step_by(2000)),
         ] {
-            let pairs = format!("SELECT count(*) FROM arrays, simhash_pairs(ids, fps, {distance}) WHERE rows = {rows}");
+            let pairs = format!(
+                "SELECT count(*) FROM arrays, simhash_pairs(ids, fingerprints, {distance}) WHERE rows = {rows}"
+            );
             check_lack_of_memory(&pairs, steps.clone(), 1);
             let clusters = format!(
-                "SELECT max(cluster) FROM (SELECT simhash_cluster(fp, fp, {distance}) OVER () AS cluster
-                 FROM arrays, unnest(fps) AS fp WHERE rows = {rows}) AS x"
+                "SELECT max(cluster)
+                 FROM (SELECT simhash_cluster(fingerprint, fingerprint, {distance}) OVER () AS cluster
+                       FROM arrays, unnest(fingerprints) AS fingerprint WHERE rows = {rows}) AS clusters"
             );
             check_lack_of_memory(&clusters, steps, 1);
         }
@@ -91,7 +94,7 @@ mod tests {
         for function in ["simhash_cluster", "simhash_duplicate_of"] {
             let call = format!("{function}(n, 'text ' || n % 700, '{{\"resemblance\": 1}}')");
             let statement = format!(
-                "SELECT max(found) FROM (SELECT {call} OVER () AS found FROM generate_series(1, 40000) AS n) AS x"
+                "SELECT max(key) FROM (SELECT {call} OVER () AS key FROM generate_series(1, 40000) AS n) AS keys"
             );
             // `sqlstate_of` needs some memory itself, before it can catch an error.
             check_lack_of_memory(&statement, (200..8200).step_by(400), 2);

@@ -10,20 +10,20 @@ mod tests {
     use pgrx::prelude::*;
 
     /// By how much a statement increases a counter.
-    fn counted(counter: &'static LocalKey<Cell<usize>>, statement: &str) -> usize {
+    fn increase_of(counter: &'static LocalKey<Cell<usize>>, statement: &str) -> usize {
         let before = counter.get();
         Spi::run(statement).expect(statement);
         counter.get() - before
     }
 
     /// The number of fingerprints and sizes that a statement computes.
-    fn computed(statement: &str) -> usize {
-        counted(&COMPUTED, statement)
+    fn count_computed(statement: &str) -> usize {
+        increase_of(&COMPUTED, statement)
     }
 
     /// The number of texts whose features a statement prepares for comparisons.
-    fn prepared(statement: &str) -> usize {
-        counted(&PREPARED, statement)
+    fn count_prepared(statement: &str) -> usize {
+        increase_of(&PREPARED, statement)
     }
 
     #[pg_extern(sql = false)]
@@ -45,12 +45,12 @@ mod tests {
                 generate_series(1, 10) AS id",
         )
         .expect("tables");
-        assert_eq!(computed("INSERT INTO docs SELECT 'document ' || n FROM generate_series(1, 100) AS n"), 100);
+        assert_eq!(count_computed("INSERT INTO docs SELECT 'document ' || n FROM generate_series(1, 100) AS n"), 100);
         for storage in ["whole", "compressed", "out of line", "both"] {
             let insert = format!("INSERT INTO docs SELECT body FROM sources WHERE storage = '{storage}'");
-            assert_eq!(computed(&insert), 10, "{storage}");
+            assert_eq!(count_computed(&insert), 10, "{storage}");
         }
-        assert_eq!(computed("UPDATE docs SET body = body || ' again'"), 140);
+        assert_eq!(count_computed("UPDATE docs SET body = body || ' again'"), 140);
     }
 
     /// The indexes on all bands compute them, and the size, at once.
@@ -59,7 +59,7 @@ mod tests {
         Spi::run("CREATE TABLE docs (body text); SELECT simhash_index('docs', 'body', bands => 12)").expect("a table");
         // The first row shows how many bands there are.
         Spi::run("INSERT INTO docs VALUES ('the first document')").expect("a row");
-        assert_eq!(computed("INSERT INTO docs SELECT 'document ' || n FROM generate_series(1, 100) AS n"), 100);
+        assert_eq!(count_computed("INSERT INTO docs SELECT 'document ' || n FROM generate_series(1, 100) AS n"), 100);
     }
 
     #[pg_extern(sql = false)]
@@ -69,7 +69,7 @@ mod tests {
         Spi::run("SET plan_cache_mode = force_generic_plan; PREPARE search (text) AS
             SELECT FROM docs WHERE simhash_block(simhash, 0) = simhash_block(simhash($1), 0) AND simhash <~> simhash($1) <= 64")
             .expect("a statement");
-        assert_eq!(computed("EXECUTE search ('what is looked for')"), 1);
+        assert_eq!(count_computed("EXECUTE search ('what is looked for')"), 1);
     }
 
     #[pg_extern(sql = false)]
@@ -84,7 +84,7 @@ mod tests {
         .expect("a table");
         let plan =
             "EXPLAIN SELECT FROM parts WHERE simhash_near(body, 'some text') AND simhash_near(body, 'other words')";
-        assert_eq!(computed(plan), 2);
+        assert_eq!(count_computed(plan), 2);
     }
 
     #[pg_extern(sql = false)]
@@ -98,16 +98,16 @@ mod tests {
         .expect("a table");
         for text in ["'a text'", "(SELECT body FROM docs WHERE id = 7)"] {
             let statement = format!("SELECT sum(simhash_resemblance({text}, body)) FROM docs");
-            assert_eq!(prepared(&statement), 1, "{statement}");
+            assert_eq!(count_prepared(&statement), 1, "{statement}");
             let statement = format!("SELECT sum(simhash_resemblance(body, {text})) FROM docs");
-            assert!(prepared(&statement) <= 2, "{statement}");
+            assert!(count_prepared(&statement) <= 2, "{statement}");
         }
         // As the second argument, a new text must be passed twice before its features are cached.
-        assert_eq!(prepared("SELECT sum(simhash_resemblance(body, 'another text')) FROM docs"), 2);
+        assert_eq!(count_prepared("SELECT sum(simhash_resemblance(body, 'another text')) FROM docs"), 2);
         // Other options, other features.
         for options in ["{}", "{\"ngram\": 2}", "{}"] {
             let statement = format!("SELECT sum(simhash_resemblance('a text', body, '{options}')) FROM docs");
-            assert_eq!(prepared(&statement), 1, "{statement}");
+            assert_eq!(count_prepared(&statement), 1, "{statement}");
         }
     }
 
@@ -122,7 +122,7 @@ mod tests {
         .expect("a table");
         for condition in ["simhash_near(body, 'some words the same')", "simhash_near('some words: the same', body)"] {
             let statement = format!("SELECT count(*) FROM docs WHERE {condition}");
-            assert_eq!(computed(&statement), 11, "{statement}");
+            assert_eq!(count_computed(&statement), 11, "{statement}");
         }
         for band in 0..6 {
             Spi::run(&format!("CREATE INDEX ON docs (simhash_band(body, {band}), simhash_size(body))"))
@@ -131,6 +131,6 @@ mod tests {
         Spi::run("SET LOCAL enable_seqscan = off").expect("a setting");
         // The scan and its filter ask for those of the searched text.
         let statement = "SELECT count(*) FROM docs WHERE simhash_near(body, (SELECT 'some words the same'))";
-        assert_eq!(computed(statement), 12);
+        assert_eq!(count_computed(statement), 12);
     }
 }

@@ -11,7 +11,7 @@ mod tests {
     use serde_json::Value;
 
     /// The result of a query on a text, $1, and options, $2.
-    fn of_text<T: FromDatum + IntoDatum>(query: &str, text: &str, options: &Value) -> Option<T> {
+    fn query_text<T: FromDatum + IntoDatum>(query: &str, text: &str, options: &Value) -> Option<T> {
         Spi::get_one_with_args(query, &[text.into(), JsonB(options.clone()).into()]).expect(query)
     }
 
@@ -35,19 +35,19 @@ mod tests {
                 ]);
             }
             for query in queries {
-                assert_eq!(of_text(query, &text, &options), entry["fingerprint"].as_i64(), "{name}: {query}");
+                assert_eq!(query_text(query, &text, &options), entry["fingerprint"].as_i64(), "{name}: {query}");
             }
             if let Some(other) = entry["with"].as_str() {
                 let query = format!("SELECT simhash_resemblance($1, {}, $2)", quote_literal(other));
-                assert_eq!(of_text(&query, &text, &options), entry["resemblance"].as_f64(), "{name}");
+                assert_eq!(query_text(&query, &text, &options), entry["resemblance"].as_f64(), "{name}");
             }
             let numbers = [
                 ("size", "SELECT simhash_size($1, $2)"),
                 ("features", "SELECT count(*) FROM simhash_features($1, $2)"),
             ];
             for (number, query) in numbers {
-                let found = of_text(&format!("SELECT ({query})::bigint"), &text, &options);
-                assert_eq!(found, entry[number].as_i64(), "{name}: {number}");
+                let actual = query_text(&format!("SELECT ({query})::bigint"), &text, &options);
+                assert_eq!(actual, entry[number].as_i64(), "{name}: {number}");
             }
         }
     }
@@ -59,16 +59,15 @@ mod tests {
         for entry in entries {
             let (name, text) = (&entry["name"], text(&entry));
             let options = JsonB(entry.get("options").cloned().unwrap_or_else(|| Value::Object(Default::default())));
-            let expected = entry["bands"].as_array();
-            let expected: Vec<Option<i32>> = match expected {
+            let expected: Vec<Option<i32>> = match entry["bands"].as_array() {
                 Some(bands) => bands.iter().map(|band| band.as_i64().map(|band| band as i32)).collect(),
                 None => vec![None; 6],
             };
-            let found = Spi::get_one_with_args::<Vec<Option<i32>>>(
+            let actual = Spi::get_one_with_args::<Vec<Option<i32>>>(
                 "SELECT array_agg(simhash_band($1, band, $2) ORDER BY band) FROM generate_series(0, $3 - 1) AS band",
                 &[text.as_str().into(), options.into(), (expected.len() as i32).into()],
             );
-            assert_eq!(found, Ok(Some(expected)), "{name}");
+            assert_eq!(actual, Ok(Some(expected)), "{name}");
         }
     }
 
@@ -81,11 +80,11 @@ mod tests {
             let (fingerprint, block, blocks) = (number("fingerprint"), number("block") as i32, number("blocks") as i32);
             // Other entries have the probes of a search, which the extension has in Rust alone.
             let Some(value) = entry.get("value") else { continue };
-            let found = Spi::get_one_with_args::<i32>(
+            let actual = Spi::get_one_with_args::<i32>(
                 "SELECT simhash_block($1, $2, $3)",
                 &[fingerprint.into(), block.into(), blocks.into()],
             );
-            assert_eq!(found.map(|block| block.map(i64::from)), Ok(value.as_i64()), "{entry}");
+            assert_eq!(actual.map(|block| block.map(i64::from)), Ok(value.as_i64()), "{entry}");
         }
     }
 }

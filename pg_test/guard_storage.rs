@@ -19,16 +19,16 @@ mod tests {
             "CREATE FUNCTION other_heap(internal) RETURNS table_am_handler LANGUAGE c
                  AS '$libdir/pg_simhash', 'other_heap_wrapper';
              CREATE ACCESS METHOD other_heap TYPE TABLE HANDLER other_heap;
-             CREATE TABLE other (id integer PRIMARY KEY, f bigint);
-             SELECT simhash_attach('other', 'f');
+             CREATE TABLE docs (id integer PRIMARY KEY, fingerprint bigint);
+             SELECT simhash_attach('docs', 'fingerprint');
              -- Not by CREATE TABLE: the heap's index build insists on its own access method.
-             UPDATE pg_class SET relam = pg_am.oid FROM pg_am WHERE relname = 'other' AND amname = 'other_heap';
+             UPDATE pg_class SET relam = pg_am.oid FROM pg_am WHERE relname = 'docs' AND amname = 'other_heap';
              DO $$
              BEGIN
-                 PERFORM simhash_guard('other', source => 'f');
+                 PERFORM simhash_guard('docs', source => 'fingerprint');
                  RAISE 'the guard accepts the table';
              EXCEPTION WHEN feature_not_supported THEN
-                 ASSERT SQLERRM = 'table \"other\" is not stored as a heap', SQLERRM;
+                 ASSERT SQLERRM = 'table \"docs\" is not stored as a heap', SQLERRM;
              END $$",
         )
     }

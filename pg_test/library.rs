@@ -6,9 +6,9 @@ mod tests {
 
     #[pg_extern(sql = false)]
     fn name_and_version_match() {
-        let said = Spi::get_one::<String>(
+        let shown = Spi::get_one::<String>(
             "SELECT module_name || ' ' || version FROM pg_get_loaded_modules() WHERE file_name LIKE 'pg_simhash%'",
         );
-        assert_eq!(said.as_ref().map(Option::as_deref), Ok(Some(concat!("pg_simhash ", env!("CARGO_PKG_VERSION")))));
+        assert_eq!(shown.as_ref().map(Option::as_deref), Ok(Some(concat!("pg_simhash ", env!("CARGO_PKG_VERSION")))));
     }
 }

@@ -26,7 +26,7 @@ mod tests {
     }
 
     /// A text of one of a few groups, with up to three words replaced. Some are stored compressed or out of line.
-    fn text(random: &mut Random) -> String {
+    fn random_text(random: &mut Random) -> String {
         let group = random.below(4);
         let (count, times) = [(60, 1), (60, 20), (700, 1), (20, 1)][group as usize];
         let mut words: Vec<_> = (0..count).map(|n| format!("{:x}", Random(group << 32 | n).next())).collect();
@@ -46,24 +46,24 @@ mod tests {
     }
 
     /// What a row may be marked with: any of the unmarked rows near it. None if there is none.
-    fn marks(rows: &[ModelRow], new: &ModelRow) -> Vec<Option<i32>> {
+    fn allowed_marks(rows: &[ModelRow], new: &ModelRow) -> Vec<Option<i32>> {
         let near = rows.iter().filter(|row| row.id != new.id && row.mark.is_none() && are_near(row, new));
         let near: Vec<_> = near.map(|row| Some(row.id)).collect();
         if near.is_empty() { vec![None] } else { near }
     }
 
-    fn sql(mark: Option<i32>) -> String {
+    fn mark_sql(mark: Option<i32>) -> String {
         mark.map_or("NULL".to_owned(), |mark| mark.to_string())
     }
 
     /// A random mark, as a statement may have it.
-    fn any_mark(random: &mut Random, rows: &[ModelRow]) -> Option<i32> {
+    fn random_mark(random: &mut Random, rows: &[ModelRow]) -> Option<i32> {
         if rows.is_empty() || random.below(2) == 0 { None } else { Some(random.one_of(rows).id) }
     }
 
-    /// Runs random statements. With `by_hand`, some of them set marks or delete rows. Without, at any time no two
+    /// Runs random statements. If `is_by_hand`, some of them set marks or delete rows. If not, at any time no two
     /// unmarked rows are near each other, and each mark leads to an unmarked row.
-    fn random_statements(seed: u64, by_hand: bool) {
+    fn random_statements(seed: u64, is_by_hand: bool) {
         run("DROP TABLE IF EXISTS marked;
             CREATE TABLE marked (id integer PRIMARY KEY, title integer, body text, near integer)");
         for band in 0..BANDS {
@@ -71,22 +71,23 @@ mod tests {
         }
         run("SELECT simhash_guard('marked', 'mark', mark_column => 'near')");
         let (mut random, mut scratch) = (Random(seed), Scratch::default());
-        let (mut rows, mut last) = (Vec::<ModelRow>::new(), 0);
+        let (mut rows, mut last_id) = (Vec::<ModelRow>::new(), 0);
         for title in 0..400 {
             let index = random.below(rows.len().max(1) as u64) as usize;
-            let text = text(&mut random);
+            let text = random_text(&mut random);
             let summary = Fingerprinter::new(&mut scratch, &Options::default(), &|| ())
                 .summary(&text, BANDS)
                 .expect("memory suffices");
             let bands = summary.expect("the text has words").bands[..BANDS].to_vec();
-            let mark = any_mark(&mut random, &rows);
-            let action = if rows.len() < 3 { 0 } else { random.below(if by_hand { 9 } else { 6 }) };
+            let mark = random_mark(&mut random, &rows);
+            let action = if rows.len() < 3 { 0 } else { random.below(if is_by_hand { 9 } else { 6 }) };
             let (statement, row, allowed) = match action {
                 0 | 1 if rows.len() < 40 => {
-                    last += 1;
-                    let statement = format!("INSERT INTO marked VALUES ({last}, {title}, '{text}', {})", sql(mark));
-                    let row = ModelRow { id: last, text, bands, mark };
-                    let allowed = marks(&rows, &row);
+                    last_id += 1;
+                    let statement =
+                        format!("INSERT INTO marked VALUES ({last_id}, {title}, '{text}', {})", mark_sql(mark));
+                    let row = ModelRow { id: last_id, text, bands, mark };
+                    let allowed = allowed_marks(&rows, &row);
                     (statement, row, allowed)
                 }
                 // An UPDATE of the text, which may be the same.
@@ -95,9 +96,9 @@ mod tests {
                     let row = ModelRow { text, bands, ..old.clone() };
                     let mut set = format!("body = '{}'", row.text);
                     if random.below(2) == 0 {
-                        set += &format!(", near = {}", sql(mark));
+                        set += &format!(", near = {}", mark_sql(mark));
                     }
-                    let allowed = if row.text == old.text { vec![old.mark] } else { marks(&rows, &row) };
+                    let allowed = if row.text == old.text { vec![old.mark] } else { allowed_marks(&rows, &row) };
                     (format!("UPDATE marked SET {set} WHERE id = {}", row.id), row, allowed)
                 }
                 // An application saves a whole row, with the same text. BEFORE INSERT, the guard ignores the row with
@@ -110,7 +111,7 @@ mod tests {
                          SET title = excluded.title, body = excluded.body, near = excluded.near",
                         row.id,
                         row.text,
-                        sql(mark)
+                        mark_sql(mark)
                     );
                     let allowed = vec![row.mark];
                     (statement, row, allowed)
@@ -122,7 +123,7 @@ mod tests {
                 }
                 6 | 7 => {
                     let row = rows[index].clone();
-                    (format!("UPDATE marked SET near = {} WHERE id = {}", sql(mark), row.id), row, vec![mark])
+                    (format!("UPDATE marked SET near = {} WHERE id = {}", mark_sql(mark), row.id), row, vec![mark])
                 }
                 _ => {
                     let row = rows.swap_remove(index);
@@ -132,28 +133,28 @@ mod tests {
             };
             run(&statement);
             let query = format!("SELECT near FROM marked WHERE id = {}", row.id);
-            let found = Spi::get_one::<i32>(&query).expect("the row is stored");
-            assert!(allowed.contains(&found), "{found:?}, not {allowed:?}, seed {seed}: {statement}");
+            let mark = Spi::get_one::<i32>(&query).expect("the row is stored");
+            assert!(allowed.contains(&mark), "{mark:?}, not {allowed:?}, seed {seed}: {statement}");
             rows.retain(|other| other.id != row.id);
-            rows.push(ModelRow { mark: found, ..row });
-            if !by_hand {
-                check(&rows);
+            rows.push(ModelRow { mark, ..row });
+            if !is_by_hand {
+                check_marks(&rows);
             }
         }
         // The test has seen rows of each kind.
         assert!(rows.iter().any(|row| row.mark.is_some()) && rows.iter().any(|row| row.mark.is_none()));
     }
 
-    fn check(rows: &[ModelRow]) {
+    fn check_marks(rows: &[ModelRow]) {
         let unmarked: Vec<_> = rows.iter().filter(|row| row.mark.is_none()).collect();
         for (index, row) in unmarked.iter().enumerate() {
             let near = unmarked[..index].iter().find(|other| are_near(row, other));
             assert!(near.is_none(), "{row:?} and {near:?} are unmarked");
         }
         for row in rows {
-            let (mut at, mut steps) = (row, 0);
-            while let Some(mark) = at.mark {
-                at = rows.iter().find(|row| row.id == mark).expect("no row was deleted");
+            let (mut reached, mut steps) = (row, 0);
+            while let Some(mark) = reached.mark {
+                reached = rows.iter().find(|row| row.id == mark).expect("no row was deleted");
                 steps += 1;
                 assert!(steps <= rows.len(), "the mark of row {} leads to no unmarked row", row.id);
             }

@@ -28,14 +28,14 @@ pub extern "C-unwind" fn _PG_init() {
 /// DETAIL of errors, and making one while memory is short can hang the backend.
 fn turn_off_backtraces() {
     const SETTING: &str = "RUST_LIB_BACKTRACE";
-    let before = std::env::var_os(SETTING);
+    let previous = std::env::var_os(SETTING);
     // SAFETY: a backend has one thread.
     unsafe {
         std::env::set_var(SETTING, "0");
         // The first capture decides for all later ones.
         let _ = std::backtrace::Backtrace::capture();
-        match before {
-            Some(before) => std::env::set_var(SETTING, before),
+        match previous {
+            Some(previous) => std::env::set_var(SETTING, previous),
             None => std::env::remove_var(SETTING),
         }
     }

@@ -15,7 +15,7 @@ from statements import copy_in, in_turns, print_bars, psql, ratio, seconds, valu
 from texts import Texts
 from ways import MEMORY
 
-COUNT = "SELECT count({what}) FROM (SELECT {call} OVER (ORDER BY id) AS x FROM {table}) AS found"
+COUNT = "SELECT count({counted}) FROM (SELECT {call} OVER (ORDER BY id) AS x FROM {table}) AS found"
 WAYS = {
     "window": "ntile(2)",
     "clusters": "simhash_cluster(id, fp, 8)",
@@ -77,12 +77,12 @@ def measure(table, rows, runs, settings):
     bytes_a_row = float(value(f"SELECT avg(octet_length(body)) FROM {table}"))
     times = {way: [] for way in WAYS}
     for way in in_turns(WAYS, runs):
-        times[way].append(seconds(COUNT.format(what="x", call=WAYS[way], table=table), **settings))
+        times[way].append(seconds(COUNT.format(counted="x", call=WAYS[way], table=table), **settings))
     counts = {"window": rows}
     for way, call in WAYS.items():
         if way != "window":
-            what = "DISTINCT x" if "cluster" in call else "x"
-            counts[way] = int(value(COUNT.format(what=what, call=call, table=table), **settings))
+            counted = "DISTINCT x" if "cluster" in call else "x"
+            counts[way] = int(value(COUNT.format(counted=counted, call=call, table=table), **settings))
     print(f"\n{table}, {rows:,} rows of {bytes_a_row:.0f} bytes, work_mem {settings['work_mem']}")
     for way, measured in times.items():
         times_clusters = ratio(measured, times["clusters"])

@@ -1,4 +1,4 @@
-"""The statements that are measured."""
+"""The statements that benches/batch and benches/against.py measure."""
 
 FULL = 10_000_000
 # Enough for PostgreSQL's sort of the largest table to stay in memory, and its arrays and windows.

@@ -32,7 +32,7 @@ GUARD_BARS = {
 CLUSTER_BARS = {"default": {"reuters": (0.98, 0.97), "licences": (0.98, 0.93), "laws": (0.98, 0.92)}}
 CRITERIA = {"default": "{}", "resemblance .7": '{"resemblance": 0.7}'}
 # Distances of guards and of simhash_cluster without texts.
-ALONE = (3, 8)
+DISTANCES = (3, 8)
 
 
 def main():
@@ -51,29 +51,29 @@ def report_guards(name):
     """Returns the bars that are missed."""
     print(f"{'guard':<28}{'precision':>10}{'recall':>8}{'marked':>8}  names a marked row")
     missed = []
-    for what, criterion in CRITERIA.items():
-        missed += report(name, what, guarded(criterion, "body"), GUARD_BARS)
-    for distance in ALONE:
+    for label, criterion in CRITERIA.items():
+        missed += report(name, label, guard_docs(criterion, "body"), GUARD_BARS)
+    for distance in DISTANCES:
         criterion = f'{{"max_distance": {distance}, "resemblance": null}}'
-        report(name, f"{distance} alone", guarded(criterion, "simhash"), {})
+        report(name, f"{distance} alone", guard_docs(criterion, "simhash"), {})
     return missed
 
 
 def report_duplicates(name):
     print(f"{'duplicate_of':<28}{'precision':>10}{'recall':>8}{'found':>8}  left")
-    for what, criterion in CRITERIA.items():
-        report(name, what, duplicates(criterion), {})
+    for label, criterion in CRITERIA.items():
+        report(name, label, find_duplicates(criterion), {})
 
 
 def report_clusters(name):
     """Returns the bars that are missed."""
     print(f"{'cluster':<28}{'precision':>10}{'recall':>8}{'pairs':>8}")
     missed = []
-    for what, criterion in CRITERIA.items():
-        missed += report(name, what, clustered(f"body, '{criterion}'", near(criterion)), CLUSTER_BARS)
-    for distance in ALONE:
+    for label, criterion in CRITERIA.items():
+        missed += report(name, label, cluster_docs(f"body, '{criterion}'", near_condition(criterion)), CLUSTER_BARS)
+    for distance in DISTANCES:
         are_near = f"hamming(simhash(a.body), simhash(b.body)) <= {distance}"
-        report(name, f"{distance} alone", clustered(f"simhash(body), {distance}", are_near), {})
+        report(name, f"{distance} alone", cluster_docs(f"simhash(body), {distance}", are_near), {})
     return missed
 
 
@@ -91,11 +91,11 @@ def load(documents, pairs):
     psql("VACUUM ANALYZE docs", "ANALYZE true_pairs")
 
 
-def near(criterion):
+def near_condition(criterion):
     return f"simhash_near(a.body, b.body, '{criterion}')"
 
 
-def guarded(criterion, source):
+def guard_docs(criterion, source):
     indexes = "simhash_index('marked', 'body', bands => 12)" if source == "body" else "simhash_attach('marked', 'body')"
     psql("DROP TABLE IF EXISTS marked", "CREATE TABLE marked (id integer PRIMARY KEY, body text, same_as integer)",
          f"SELECT {indexes}",
@@ -111,20 +111,20 @@ def guarded(criterion, source):
     chained = value("SELECT coalesce(avg((b.same_as IS NOT NULL)::integer), 0)"
                     " FROM marked AS a JOIN marked AS b ON a.same_as = b.id")
     kept = "JOIN marked ON marked.id = a AND same_as IS NULL"
-    return (*judged("SELECT id FROM marked WHERE same_as IS NOT NULL", kept), f"{float(chained):.3f}")
+    return (*judge("SELECT id FROM marked WHERE same_as IS NOT NULL", kept), f"{float(chained):.3f}")
 
 
-def duplicates(criterion):
+def find_duplicates(criterion):
     psql("DROP TABLE IF EXISTS found", f"""CREATE TABLE found AS
         SELECT id, body, simhash_duplicate_of(id, body, '{criterion}') OVER (ORDER BY id) AS same_as FROM docs""",
          "SELECT simhash_index('found', 'body', bands => 12)")
     left = value(f"""SELECT count(*) FROM found AS a JOIN found AS b
-        ON a.same_as IS NULL AND b.same_as IS NULL AND a.id < b.id AND {near(criterion)}""")
+        ON a.same_as IS NULL AND b.same_as IS NULL AND a.id < b.id AND {near_condition(criterion)}""")
     kept = "JOIN found ON found.id = a AND same_as IS NULL"
-    return (*judged("SELECT id FROM found WHERE same_as IS NOT NULL", kept), left)
+    return (*judge("SELECT id FROM found WHERE same_as IS NOT NULL", kept), left)
 
 
-def judged(found, kept):
+def judge(found, kept):
     """Precision, recall and number of the rows found, by the earlier rows that `kept` joins."""
     ((right, found_rows, expected, recalled),) = psql(f"""
         WITH earlier AS (SELECT b AS id, max(j) AS j FROM true_pairs {kept} GROUP BY b), found AS ({found})
@@ -134,28 +134,28 @@ def judged(found, kept):
     return int(right) / max(int(found_rows), 1), int(recalled) / int(expected), int(found_rows)
 
 
-def clustered(arguments, near):
+def cluster_docs(arguments, are_near):
     psql("DROP TABLE IF EXISTS found", f"""CREATE TABLE found AS
         SELECT id, body, simhash_cluster(id, {arguments}) OVER (ORDER BY id) AS cluster FROM docs""",
          "SELECT simhash_index('found', 'body', bands => 12)")
     ((right, edges),) = psql(f"""
         WITH edges AS (SELECT a.id AS a, b.id AS b FROM found AS a JOIN found AS b
-            ON a.id < b.id AND a.cluster = b.cluster AND {near})
+            ON a.id < b.id AND a.cluster = b.cluster AND {are_near})
         SELECT count(*) FILTER (WHERE j >= 0.8), count(*) FROM edges LEFT JOIN true_pairs USING (a, b)""")
     shared = value("""SELECT avg((a.cluster = b.cluster)::integer)
         FROM true_pairs JOIN found AS a ON a.id = true_pairs.a JOIN found AS b ON b.id = true_pairs.b WHERE j >= 0.9""")
     return int(right) / max(int(edges), 1), float(shared), int(edges)
 
 
-def report(name, what, figures, bars):
+def report(name, label, figures, bars):
     precision, recall, count, *rest = figures
-    line = f"  {what:<26}{precision:>10.3f}{recall:>8.3f}{count:>8}  {' '.join(map(str, rest))}"
-    bar, reached = bars.get(what, {}).get(name.split("-")[0]), True
+    line = f"  {label:<26}{precision:>10.3f}{recall:>8.3f}{count:>8}  {' '.join(map(str, rest))}"
+    bar, reached = bars.get(label, {}).get(name.split("-")[0]), True
     if bar:
         reached = precision >= bar[0] and recall >= bar[1]
         line += f"  bar {bar[0]:.3f} / {bar[1]:.2f}: {verdict(reached)}"
     print(line.rstrip(), flush=True)
-    return [] if reached else [f"{name} {what}"]
+    return [] if reached else [f"{name} {label}"]
 
 
 main()

@@ -33,8 +33,7 @@ SEARCHES = 500
 # The least share of the rate without a guard, of one client, by the number of rows.
 BARS = {100_000: 0.75, 1_000_000: 0.7, 10_000_000: 0.65}
 
-
-# The statement latency that is wanted is that of the INSERT; where the text comes from is not part of it.
+# What pgbench runs. Only the latency of the INSERT is read, so the text comes from a statement of its own.
 SCRIPT = """\\set turn :turn + 1
 \\set row (:turn - 1) * :clients + :client_id
 \\set n :first + :row
@@ -93,7 +92,7 @@ def insert_rate(clients, transactions, first, last_id):
 class Table:
     def __init__(self, transactions, texts):
         self.transactions, self.texts = transactions, texts
-        self.rows, self.next, self.last_id = 0, 0, 1_000_000_000  # no row that is loaded has such an id
+        self.rows, self.next_fresh, self.last_id = 0, 0, 1_000_000_000  # no row that is loaded has such an id
         psql("DROP TABLE IF EXISTS docs", "CREATE TABLE docs (id bigint PRIMARY KEY, body text NOT NULL)")
 
     def grow(self, rows, runs):
@@ -123,10 +122,10 @@ class Table:
              "ALTER TABLE fresh ADD PRIMARY KEY (n)", "VACUUM ANALYZE fresh", "CHECKPOINT")
         if int(value("SELECT count(*) FROM fresh")) < wanted:
             raise RuntimeError("too many of the texts are near-duplicates")
-        self.next = SEARCHES
+        self.next_fresh = SEARCHES
 
     def search(self, runs):
-        """The entries of a search, on average of texts that are not inserted; the time of a search for a copy."""
+        """Prints how many entries a search for an unknown text reads, and how long a search for a copy takes."""
         query = ("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF)"
                  f" SELECT FROM (SELECT body FROM fresh WHERE n < {SEARCHES}) AS own"
                  " LEFT JOIN docs ON simhash_near(docs.body, own.body)")
@@ -145,8 +144,8 @@ class Table:
         if guard != NONE:
             psql("SELECT simhash_guard('docs', 'skip')")
         before, wanted = self.count(), clients * self.transactions
-        rate = insert_rate(clients, self.transactions, self.next, self.last_id)
-        self.next += wanted
+        rate = insert_rate(clients, self.transactions, self.next_fresh, self.last_id)
+        self.next_fresh += wanted
         self.last_id += wanted
         if guard != NONE:
             psql("SELECT simhash_unguard('docs')")

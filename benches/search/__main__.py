@@ -60,7 +60,7 @@ def main():
 def measure_distribution(distribution, runs, rows, fingerprints):
     sizes = tables.prepare(distribution, (rows // 10, rows), fingerprints)
     for table, size in sizes.items():
-        tables.copies(table, size)
+        tables.make_copies(table, size)
         exact.store_truth(table)
     all_times, all_differing = {}, 0
     for blocks, distances in DISTANCES_OF_LAYOUT.items():
@@ -85,7 +85,7 @@ def build_indexes(table, blocks, rows):
     stored = tables.index_bytes(indexes(table, blocks)) / rows
     print(
         f"{rows:,} rows: indexes built in {built:.2f} s, {stored:.1f} bytes a row;"
-        f" commonest value of a block: {tables.commonest(table, blocks):.4%} of the rows"
+        f" commonest value of a block: {tables.commonest_share(table, blocks):.4%} of the rows"
     )
 
 
@@ -110,8 +110,8 @@ def print_distribution(distribution, measured, rows):
             (measured.searches[blocks, k].ratio((NEAR, table), (LOOKUP, table)), blocks)
             for blocks in ([4] if layout == "default" else layouts)
         )
-        what = f"{distribution}, {layout} layout ({blocks} blocks), k = {k}"
-        print_bar(f"{what}: {ratio:.1f} primary-key lookups", ratio, bar)
+        label = f"{distribution}, {layout} layout ({blocks} blocks), k = {k}"
+        print_bar(f"{label}: {ratio:.1f} primary-key lookups", ratio, bar)
     ratio = measured.nearest.ratio((NEAREST, table), (LOOKUP, table))
     print_bar(f"{distribution}, {NEAREST}: {ratio:.1f} primary-key lookups", ratio, NEAREST_BARS[distribution])
     faster = measured.sorts.ms((SORT, table)) / measured.nearest.ms((FAR, table))
@@ -120,8 +120,8 @@ def print_distribution(distribution, measured, rows):
     print_bar(f"{distribution}, 4 blocks, k = 3: {growth:.2f} times as long in ten times the rows", growth, 1.5)
 
 
-def print_bar(what, figure, bar):
-    print(f"{what}, bar {bar}: {verdict(figure <= bar)}")
+def print_bar(label, figure, bar):
+    print(f"{label}, bar {bar}: {verdict(figure <= bar)}")
 
 
 main()

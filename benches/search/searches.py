@@ -10,30 +10,6 @@ NEAREST, FAR, SORT = "nearest 10 of near ones", "nearest 10, nothing near", "sca
 LIMIT = 10
 
 
-def set_scan(enabled):
-    """A command that lets the next plan use the scan, or not. A generic plan is made once, and kept."""
-    return f"SELECT set_config('pg_simhash.enable_scan', '{enabled}', false) AS scan \\gset"
-
-
-def lookup(table, rows):
-    return Statement(f"SELECT simhash FROM {table} WHERE id = :row", f"\\set row random(1, {rows})")
-
-
-def choose(table, k, of_another=False):
-    """Commands that choose one of the table's queries at random, or one of those that are of another text."""
-    choice = f"3 * random(0, {QUERIES // 3 - 1}) + 2" if of_another else f"random(1, {QUERIES})"
-    return f"\\set i {choice}", f"SELECT simhash AS q FROM queries_{table} WHERE k = {k} AND id = :i \\gset"
-
-
-def choose_copied(table):
-    """Commands that choose one of the table's rows that have near copies."""
-    return "\\set i random(0, 99)", f"SELECT simhash AS q FROM copied_{table} WHERE id = :i \\gset"
-
-
-def nearest(table, query, *setup, enabled="on"):
-    return Statement(f"SELECT id FROM {table} ORDER BY simhash <~> {query} LIMIT {LIMIT}", *setup, set_scan(enabled))
-
-
 def report(sizes, blocks, distances, runs):
     """Prints a line for each distance and table (`sizes` has its number of rows); returns the times by distance, and
     the number of differing rows."""
@@ -52,11 +28,6 @@ def report(sizes, blocks, distances, runs):
             print(f"{k:>2} {rows:>11,} {probes(blocks, k):>7,} {found:>6} {differing:>6}"
                   f" {columns_of(times[k], table)}", flush=True)
     return times, all_differing
-
-
-def columns_of(times, table, form=NEAR):
-    statement, other = (form, table), (LOOKUP, table)
-    return f"{times.ms(other):>11.3f} {times.ms(statement):>9.3f} {times.ratio(statement, other):>9.1f}"
 
 
 def report_nearest(sizes, runs):
@@ -80,3 +51,32 @@ def report_nearest(sizes, runs):
         sort, far = sorts.ms((SORT, table)), times.ms((FAR, table))
         print(f"{SORT}, {rows:,} rows: {sort:.1f} ms, {sort / far:.0f} times as long as {FAR}")
     return times, sorts, all_differing
+
+
+def columns_of(times, table, form=NEAR):
+    statement, other = (form, table), (LOOKUP, table)
+    return f"{times.ms(other):>11.3f} {times.ms(statement):>9.3f} {times.ratio(statement, other):>9.1f}"
+
+
+def lookup(table, rows):
+    return Statement(f"SELECT simhash FROM {table} WHERE id = :row", f"\\set row random(1, {rows})")
+
+
+def nearest(table, query, *setup, enabled="on"):
+    return Statement(f"SELECT id FROM {table} ORDER BY simhash <~> {query} LIMIT {LIMIT}", *setup, set_scan(enabled))
+
+
+def choose(table, k, of_another=False):
+    """Commands that choose one of the table's queries at random, or one of those that are of another text."""
+    choice = f"3 * random(0, {QUERIES // 3 - 1}) + 2" if of_another else f"random(1, {QUERIES})"
+    return f"\\set i {choice}", f"SELECT simhash AS q FROM queries_{table} WHERE k = {k} AND id = :i \\gset"
+
+
+def choose_copied(table):
+    """Commands that choose one of the table's rows that have near copies."""
+    return "\\set i random(0, 99)", f"SELECT simhash AS q FROM copied_{table} WHERE id = :i \\gset"
+
+
+def set_scan(enabled):
+    """A command that lets the next plan use the scan, or not. A generic plan is made once, and kept."""
+    return f"SELECT set_config('pg_simhash.enable_scan', '{enabled}', false) AS scan \\gset"

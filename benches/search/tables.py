@@ -13,21 +13,6 @@ QUERIES = 1000
 DISTANCES = range(9)
 
 
-def create(table, layouts, persistence="UNLOGGED"):
-    names = [
-        "id bigint NOT NULL",
-        "simhash bigint NOT NULL",
-        "body text NOT NULL DEFAULT repeat('x', 96)",
-        *(column for blocks in layouts for column in columns(blocks)),
-    ]
-    psql(f"CREATE {persistence} TABLE {table} ({', '.join(names)})")
-
-
-def finish(table):
-    psql(f"ALTER TABLE {table} ADD PRIMARY KEY (id)", f"VACUUM ANALYZE {table}")
-    warm(table, f"{table}_pkey")
-
-
 def prepare(distribution, sizes, fingerprints):
     """Makes the tables of these numbers of rows, and what is searched for in them, unless they are there. Returns the
     number of rows by the table's name, ascending.
@@ -54,7 +39,7 @@ def prepare(distribution, sizes, fingerprints):
         else:
             fill_uniform(table, rows)
         finish(table)
-        queries(table, rows, others)
+        make_queries(table, rows, others)
     return {f"{distribution}_{rows}": rows for rows in sorted(sizes)}
 
 
@@ -62,11 +47,26 @@ def is_there(table):
     return value(f"SELECT to_regclass('{table}') IS NOT NULL") == "t"
 
 
+def create(table, layouts, persistence="UNLOGGED"):
+    names = [
+        "id bigint NOT NULL",
+        "simhash bigint NOT NULL",
+        "body text NOT NULL DEFAULT repeat('x', 96)",
+        *(column for blocks in layouts for column in columns(blocks)),
+    ]
+    psql(f"CREATE {persistence} TABLE {table} ({', '.join(names)})")
+
+
 def fill_uniform(table, rows):
     psql(f"INSERT INTO {table} (id, simhash) SELECT i, hashint8extended(i, 0) FROM generate_series(1, {rows}) AS i")
 
 
-def queries(table, rows, others):
+def finish(table):
+    psql(f"ALTER TABLE {table} ADD PRIMARY KEY (id)", f"VACUUM ANALYZE {table}")
+    warm(table, f"{table}_pkey")
+
+
+def make_queries(table, rows, others):
     """For each distance k a thousand fingerprints to search for: by their ids modulo 3, one of the table, one with k
     bits flipped, and one of another text; and ids of rows to look up."""
     psql(
@@ -86,7 +86,7 @@ def queries(table, rows, others):
     )
 
 
-def copies(table, rows):
+def make_copies(table, rows):
     """Gives a hundred rows of the table nine near copies each, for searches of the nearest ten."""
     if is_there(f"copied_{table}"):
         return
@@ -106,7 +106,7 @@ def index_bytes(indexes):
     return int(value(f"SELECT sum(pg_relation_size(name::regclass)) FROM unnest(ARRAY[{names}]) AS name"))
 
 
-def commonest(table, blocks):
+def commonest_share(table, blocks):
     """The share of rows that have a block's commonest value, in the worst block."""
     return max(
         float(value(

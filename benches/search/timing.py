@@ -21,7 +21,7 @@ MIN_TRANSACTIONS, MAX_TRANSACTIONS = 20, 5000
 
 
 def warm(*relations):
-    """Reads them into shared buffers."""
+    """Reads tables and indexes into shared buffers."""
     psql("CREATE EXTENSION IF NOT EXISTS pg_prewarm", *(f"SELECT pg_prewarm('{relation}')" for relation in relations))
 
 

@@ -25,8 +25,8 @@ DECLARE
     relation regclass;
     bytes bigint;
     storage_matters boolean;
-    d record;
-    w record;
+    dataset_row record;
+    way_row record;
     started timestamptz;
 BEGIN
     FOREACH name IN ARRAY string_to_array(current_setting('bench.sets'), ' ') LOOP
@@ -41,14 +41,14 @@ BEGIN
         END LOOP;
     END LOOP;
     FOR run IN 0..current_setting('bench.runs')::int LOOP
-        FOR d IN SELECT * FROM dataset ORDER BY position LOOP
-            FOR w IN SELECT * FROM way ORDER BY position LOOP
+        FOR dataset_row IN SELECT * FROM dataset ORDER BY position LOOP
+            FOR way_row IN SELECT * FROM way ORDER BY position LOOP
                 started := clock_timestamp();
-                EXECUTE format('SELECT %s FROM %s', w.expression, d.relation);
+                EXECUTE format('SELECT %s FROM %s', way_row.expression, dataset_row.relation);
                 -- Run 0 warms up.
                 IF run > 0 THEN
-                    INSERT INTO measurement
-                        VALUES (d.name, d.storage, w.name, extract(epoch FROM clock_timestamp() - started));
+                    INSERT INTO measurement VALUES (dataset_row.name, dataset_row.storage, way_row.name,
+                        extract(epoch FROM clock_timestamp() - started));
                 END IF;
             END LOOP;
         END LOOP;

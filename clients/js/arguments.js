@@ -1,12 +1,8 @@
 // Checks of arguments. What they let pass, the module converts without loss.
 
-function kind(value) {
-  return value === null ? 'null' : typeof value
-}
-
 export function checkText(name, text) {
   if (typeof text !== 'string') {
-    throw new TypeError(`${name} must be a string, not ${kind(text)}`)
+    throw new TypeError(`${name} must be a string, not ${typeName(text)}`)
   }
   // UTF-8 has no form for lone surrogates, and TextEncoder would replace them.
   if (!text.isWellFormed()) {
@@ -17,7 +13,7 @@ export function checkText(name, text) {
 
 export function checkFingerprint(fingerprint) {
   if (typeof fingerprint !== 'bigint') {
-    throw new TypeError(`fingerprint must be a BigInt, not ${kind(fingerprint)}`)
+    throw new TypeError(`fingerprint must be a BigInt, not ${typeName(fingerprint)}`)
   }
   if (BigInt.asIntN(64, fingerprint) !== fingerprint) {
     throw new RangeError(
@@ -61,14 +57,18 @@ function checkInteger(name, value, least, greatest, message) {
 
 function checkNumber(name, number) {
   if (typeof number !== 'number') {
-    throw new TypeError(`${name} must be a number, not ${kind(number)}`)
+    throw new TypeError(`${name} must be a number, not ${typeName(number)}`)
   }
 }
 
-function checkIterable(name, kinds, value) {
+function checkIterable(name, expected, value) {
   if (typeof value?.[Symbol.iterator] !== 'function' || typeof value === 'string') {
-    throw new TypeError(`${name} must be ${kinds}, not ${kind(value)}`)
+    throw new TypeError(`${name} must be ${expected}, not ${typeName(value)}`)
   }
+}
+
+function typeName(value) {
+  return value === null ? 'null' : typeof value
 }
 
 /** Fingerprints as 64-bit integers, and a byte for each row, 1 if it has none; no bytes for an array of integers. */
@@ -88,13 +88,13 @@ export function readTexts(texts) {
   const encoded = Array.from(texts, (text, row) =>
     text === null ? null : encoder.encode(checkText(`texts[${row}]`, text)),
   )
-  const all = new Uint8Array(encoded.reduce((bytes, text) => bytes + (text?.length ?? 0), 0))
-  let end = 0
+  const joined = new Uint8Array(encoded.reduce((bytes, text) => bytes + (text?.length ?? 0), 0))
+  let offset = 0
   for (const text of encoded.filter((text) => text !== null)) {
-    all.set(text, end)
-    end += text.length
+    joined.set(text, offset)
+    offset += text.length
   }
-  return [all, Int32Array.from(encoded, (text) => text?.length ?? -1)]
+  return [joined, Int32Array.from(encoded, (text) => text?.length ?? -1)]
 }
 
 /** The options as JSON. A member that is undefined is left out, as JSON.stringify does. */
@@ -103,8 +103,8 @@ export function writeOptions(options) {
     return ''
   }
   if (options === null || typeof options !== 'object' || Array.isArray(options)) {
-    const found = Array.isArray(options) ? 'an array' : kind(options)
-    throw new TypeError(`options must be an object, not ${found}`)
+    const type = Array.isArray(options) ? 'an array' : typeName(options)
+    throw new TypeError(`options must be an object, not ${type}`)
   }
   const members = Object.entries(options).filter(([, value]) => value !== undefined)
   return `{${members.map(([key, value]) => `${JSON.stringify(key)}:${writeValue(key, value)}`).join()}}`
@@ -119,7 +119,7 @@ function writeValue(key, value) {
   }
   const json = JSON.stringify(value)
   if (json === undefined) {
-    throw new TypeError(`simhash option "${key}" must be a JSON value, not ${kind(value)}`)
+    throw new TypeError(`simhash option "${key}" must be a JSON value, not ${typeName(value)}`)
   }
   return json
 }

@@ -18,8 +18,8 @@ import {
 import { answer, call } from './instance.js'
 
 export function simhash(text, options) {
-  const document = writeOptions(options)
-  const output = answer('simhash', [text === null ? '' : checkText('text', text), document])
+  const json = writeOptions(options)
+  const output = answer('simhash', [text === null ? '' : checkText('text', text), json])
   return output && new BigInt64Array(output)[0]
 }
 
@@ -47,7 +47,7 @@ export function features(text, options) {
 }
 
 export function resemblance(a, b, options) {
-  return share('resemblance', [checkText('a', a), checkText('b', b)], options)
+  return answerShare('resemblance', [checkText('a', a), checkText('b', b)], options)
 }
 
 export function near(a, b, criterion) {
@@ -56,7 +56,7 @@ export function near(a, b, criterion) {
 }
 
 export function containment(a, b, options) {
-  return share('containment', [checkText('a', a), checkText('b', b)], options)
+  return answerShare('containment', [checkText('a', a), checkText('b', b)], options)
 }
 
 export function passages(text, options) {
@@ -70,7 +70,7 @@ export function contains(content, clue, share = 0.6, options) {
 }
 
 export function coverage(content, clue, options) {
-  return share('coverage', [checkText('content', content), checkText('clue', clue)], options)
+  return answerShare('coverage', [checkText('content', content), checkText('clue', clue)], options)
 }
 
 export function matches(content, clue, options) {
@@ -87,12 +87,12 @@ export function difference(a, b, options) {
   return found.map(([side, weight, feature]) => ({ side: side ? 'b' : 'a', feature, weight }))
 }
 
-function share(name, texts, options) {
+function answerShare(name, texts, options) {
   const output = answer(name, [...texts, writeOptions(options)])
   return output && new Float64Array(output)[0]
 }
 
-/** The features of an output: a number, the weight, and the text of each. */
+/** The features of an output: for each, a number (its hash, or the side of a difference), its weight and its text. */
 function readFeatures(output) {
   const view = new DataView(output)
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })

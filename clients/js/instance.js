@@ -6,7 +6,7 @@ const compiled = await WebAssembly.compile(await load())
 /** An instance with more memory than this is replaced after the call: the memory of WebAssembly never shrinks. */
 const MAX_RETAINED_BYTES = 64 << 20
 
-/** What a function returns that has an output. */
+/** The status that a function with an output returns. Any other one is that of a RangeError. */
 const [VALUE, NULL, TYPE_ERROR] = [0, 1, 2]
 
 const encoder = new TextEncoder()
@@ -47,7 +47,7 @@ export function call(name, ...numbers) {
  */
 export function answer(name, inputs, ...numbers) {
   try {
-    inputs.forEach(write)
+    inputs.forEach(writeInput)
     const status = call(name, ...numbers)
     if (status === NULL) {
       return null
@@ -67,7 +67,7 @@ export function answer(name, inputs, ...numbers) {
   }
 }
 
-function write(input, number) {
+function writeInput(input, number) {
   const bytes =
     typeof input === 'string'
       ? encoder.encode(input)

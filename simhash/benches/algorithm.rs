@@ -17,6 +17,25 @@ const RUNS: usize = 15;
 /// A run repeats its documents until it has processed this many bytes.
 const BYTES: usize = 20_000_000;
 
+fn main() {
+    let mut sets = Vec::new();
+    for path in std::env::args().skip(1).filter(|argument| !argument.starts_with("--")) {
+        match Set::read(&path) {
+            Some(set) => sets.push(set),
+            None => println!("{path}: skipped, no documents there"),
+        }
+    }
+    for _ in 0..RUNS {
+        sets.iter_mut().for_each(Set::run);
+    }
+    println!(
+        "{:<24} {:>9} {:>8} {:>9} {:>9} {:>9} {:>9} {:>11}",
+        "set", "documents", "MB", "MB/s", "slowest", "fastest", "ns/byte", "ns/feature"
+    );
+    sets.iter_mut().for_each(Set::report);
+}
+
+/// A set of documents, and the seconds that each run has taken for them.
 struct Set {
     name: String,
     documents: Vec<String>,
@@ -27,16 +46,18 @@ struct Set {
 
 impl Set {
     fn read(path: &str) -> Option<Self> {
-        let documents: Vec<String> = documents::read(Path::new(path)).ok()?.into_iter().map(|d| d.text).collect();
+        let documents: Vec<String> =
+            documents::read(Path::new(path)).ok()?.into_iter().map(|document| document.text).collect();
         let bytes = documents.iter().map(String::len).sum();
         if bytes == 0 {
             return None;
         }
         let mut scratch = Scratch::default();
-        let mut count = |text: &String| {
-            Fingerprinter::new(&mut scratch, &Options::default(), &|| ()).features(text).map_or(0, |f| f.iter().count())
+        let count = |text: &String| {
+            let list = Fingerprinter::new(&mut scratch, &Options::default(), &|| ()).features(text);
+            list.map_or(0, |list| list.iter().count())
         };
-        let features = documents.iter().map(&mut count).sum();
+        let features = documents.iter().map(count).sum();
         let name = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path).to_owned();
         Some(Self { name, documents, bytes, features, seconds: Vec::new() })
     }
@@ -69,22 +90,4 @@ impl Set {
             median * 1e9 / self.features as f64,
         );
     }
-}
-
-fn main() {
-    let mut sets = Vec::new();
-    for path in std::env::args().skip(1).filter(|argument| !argument.starts_with("--")) {
-        match Set::read(&path) {
-            Some(set) => sets.push(set),
-            None => println!("{path}: skipped, no documents there"),
-        }
-    }
-    for _ in 0..RUNS {
-        sets.iter_mut().for_each(Set::run);
-    }
-    println!(
-        "{:<24} {:>9} {:>8} {:>9} {:>9} {:>9} {:>9} {:>11}",
-        "set", "documents", "MB", "MB/s", "slowest", "fastest", "ns/byte", "ns/feature"
-    );
-    sets.iter_mut().for_each(Set::report);
 }

@@ -25,12 +25,11 @@ mod documents;
 
 use documents::Document;
 
-const LARGEST: usize = 1_000_000;
-/// Size of a set of documents in bytes.
-const SET: usize = 60_000_000;
+const MAX_FILE_BYTES: usize = 1_000_000;
+const SET_BYTES: usize = 60_000_000;
 const LINES: usize = 200_000;
 const PAGES: usize = 100_000;
-const PAGE: usize = 4_000;
+const MAX_PAGE_BYTES: usize = 4_000;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
@@ -55,8 +54,8 @@ fn gather(out: &Path, data: Option<&Path>) -> io::Result<()> {
     let headers = Path::new("/usr/include");
     let crates = cargo_home().join("registry/src");
 
-    let english = read_files(&files(&[docs], is_english), SET / part)?;
-    let source = read_files(&files(&[headers, &crates], is_source), SET / part)?;
+    let english = read_files(&files(&[docs], is_english), SET_BYTES / part)?;
+    let source = read_files(&files(&[headers, &crates], is_source), SET_BYTES / part)?;
     let chinese = read_laws(data)?;
     write(out, "english", "/usr/share/doc: copyright, changelog", &english)?;
     write(out, "source", "/usr/include: headers; cargo's registry: Rust", &source)?;
@@ -77,21 +76,21 @@ fn cargo_home() -> PathBuf {
     std::env::var_os("CARGO_HOME").map_or_else(home, PathBuf::from)
 }
 
-fn name(path: &Path) -> &str {
+fn file_name(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
 fn is_english(path: &Path) -> bool {
-    let name = name(path).to_lowercase();
+    let name = file_name(path).to_lowercase();
     name == "copyright" || name.starts_with("changelog")
 }
 
 fn is_source(path: &Path) -> bool {
-    [".h", ".hpp", ".rs"].iter().any(|extension| name(path).ends_with(extension))
+    [".h", ".hpp", ".rs"].iter().any(|extension| file_name(path).ends_with(extension))
 }
 
 fn is_text(path: &Path) -> bool {
-    let name = name(path);
+    let name = file_name(path);
     [".md", ".toml", ".txt", ".c", ".html"].iter().any(|ending| name.ends_with(ending)) || name.starts_with("README")
 }
 
@@ -118,7 +117,7 @@ fn find(folder: &Path, wanted: &impl Fn(&Path) -> bool, found: &mut Vec<PathBuf>
 }
 
 fn fits(text: &str) -> bool {
-    (1..=LARGEST).contains(&text.len()) && !text.contains('\0')
+    (1..=MAX_FILE_BYTES).contains(&text.len()) && !text.contains('\0')
 }
 
 /// The documents in these files, until they have `bytes` bytes together. Files with the same content count once.
@@ -144,7 +143,7 @@ fn read_laws(data: Option<&Path>) -> io::Result<Vec<Document>> {
     let mut documents = Vec::new();
     for entry in std::fs::read_dir(data)? {
         let path = entry?.path();
-        if name(&path).starts_with("laws") && name(&path).ends_with(".jsonl.gz") {
+        if file_name(&path).starts_with("laws") && file_name(&path).ends_with(".jsonl.gz") {
             documents.extend(documents::read(&path)?.into_iter().filter(|document| fits(&document.text)));
         }
     }
@@ -165,7 +164,7 @@ fn pages(documents: &[Document], most: usize) -> Vec<Document> {
     for document in documents {
         let mut rest = document.text.as_str();
         while !rest.is_empty() {
-            let fitting = &rest[..rest.floor_char_boundary(PAGE)];
+            let fitting = &rest[..rest.floor_char_boundary(MAX_PAGE_BYTES)];
             let line_end = fitting.rfind('\n').map_or(fitting.len(), |newline| newline + 1);
             let (page, after) = rest.split_at(if fitting.len() == rest.len() { rest.len() } else { line_end });
             pages.push(Document { id: format!("{} {}", document.id, pages.len()), text: page.to_owned() });

@@ -24,9 +24,10 @@ mod documents;
 
 const EXCERPTS: std::ops::RangeInclusive<u64> = 2..=8;
 const EXCERPT_LENGTH: usize = 500;
-const REVISED: u64 = 4;
+/// One in this many texts revises another.
+const TEXTS_PER_REVISION: u64 = 4;
 /// A revision replaces each word with a chance of at most one in this number.
-const WORDS: u64 = 50;
+const WORDS_PER_REPLACEMENT: u64 = 50;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
@@ -82,9 +83,10 @@ impl Library {
         Ok(Self { shelves, bytes })
     }
 
+    /// The text with this number, which is another one for each attempt.
     fn text(&self, number: u64, attempt: u64) -> String {
         let mut dice = Random(xxh3_64_with_seed(&number.to_le_bytes(), attempt));
-        if number > 1 && dice.below(REVISED) == 0 {
+        if number > 1 && dice.below(TEXTS_PER_REVISION) == 0 {
             let original = 1 + dice.below(number - 1);
             return self.revise(&self.text(original, 0), &mut dice);
         }
@@ -98,7 +100,7 @@ impl Library {
     }
 
     fn revise(&self, text: &str, dice: &mut Random) -> String {
-        let per_million = dice.below(1_000_000 / WORDS);
+        let per_million = dice.below(1_000_000 / WORDS_PER_REPLACEMENT);
         let mut revised = String::with_capacity(text.len());
         for word in text.split_inclusive(char::is_whitespace) {
             if dice.below(1_000_000) < per_million {
@@ -112,6 +114,7 @@ impl Library {
         revised
     }
 
+    /// The documents of one file.
     fn shelf(&self, dice: &mut Random) -> &[String] {
         let at = dice.below(self.bytes);
         let shelf = self.shelves.iter().find(|(end, _)| at < *end);

@@ -13,6 +13,50 @@ use simhash::random::Random;
 
 const RUNS: usize = 3;
 
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let sets: [(_, &[_], &[_]); _] = [
+        ("uniform", &[100_000, 1_000_000], &[0, 3, 5, 8]),
+        ("uniform", &[10_000_000], &[0, 3, 5]),
+        // At this distance, every fingerprint is compared with every other.
+        ("brute force", &[100_000], &[17]),
+        ("near-duplicates", &[1_000_000], &[3, 5]),
+        ("near-duplicates", &[10_000_000], &[3]),
+        ("half share a block", &[1_000_000, 10_000_000], &[3]),
+        ("nine tenths share a block", &[1_000_000], &[3]),
+        ("templates", &[100_000], &[1, 3]),
+        ("20-bit subcube", &[100_000, 1_000_000], &[1, 3]),
+        ("uneven bytes", &[60_000], &[3, 5, 8, 10, 12, 17]),
+    ];
+    println!(
+        "{:<26} {:>10} {:>8} {:>11} {:>9} {:>9} {:>8} {:>12} {:>8}",
+        "fingerprints", "count", "distance", "pairs", "sort ms", "all ms", "ns/row", "clusters ms", "tick ms"
+    );
+    for (kind, counts, distances) in sets {
+        if !wanted.is_empty() && !wanted.iter().any(|wanted| kind.contains(wanted.as_str())) {
+            continue;
+        }
+        for &count in counts {
+            let fingerprints = fingerprints(kind, count);
+            for &max_distance in distances {
+                let mut runs: Vec<_> =
+                    (0..RUNS).map(|_| run(&fingerprints, max_distance).expect("memory suffices")).collect();
+                runs.sort_by(|a, b| a.pairs.total_cmp(&b.pairs));
+                let Run { sort, pairs, found, clusters, .. } = runs[RUNS / 2];
+                let gap = runs.iter().fold(0f64, |gap, run| gap.max(run.gap));
+                println!(
+                    "{kind:<26} {count:>10} {max_distance:>8} {found:>11} {:>9.1} {:>9.1} {:>8.1} {:>12.1} {:>8.2}",
+                    sort * 1e3,
+                    pairs * 1e3,
+                    pairs * 1e9 / count as f64,
+                    clusters * 1e3,
+                    gap * 1e3,
+                );
+            }
+        }
+    }
+}
+
 /// `count` fingerprints of a kind.
 fn fingerprints(kind: &str, count: usize) -> Vec<u64> {
     let mut random = Random(count as u64);
@@ -83,48 +127,4 @@ fn run(fingerprints: &[u64], max_distance: i32) -> Result<Run, Error> {
     last.set(start);
     clusters(rows, max_distance, &tick)?;
     Ok(Run { sort, pairs, found, clusters: start.elapsed().as_secs_f64(), gap: gap.get() })
-}
-
-fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    let sets: [(_, &[_], &[_]); _] = [
-        ("uniform", &[100_000, 1_000_000], &[0, 3, 5, 8]),
-        ("uniform", &[10_000_000], &[0, 3, 5]),
-        // At this distance, every fingerprint is compared with every other.
-        ("brute force", &[100_000], &[17]),
-        ("near-duplicates", &[1_000_000], &[3, 5]),
-        ("near-duplicates", &[10_000_000], &[3]),
-        ("half share a block", &[1_000_000, 10_000_000], &[3]),
-        ("nine tenths share a block", &[1_000_000], &[3]),
-        ("templates", &[100_000], &[1, 3]),
-        ("20-bit subcube", &[100_000, 1_000_000], &[1, 3]),
-        ("uneven bytes", &[60_000], &[3, 5, 8, 10, 12, 17]),
-    ];
-    println!(
-        "{:<26} {:>10} {:>8} {:>11} {:>9} {:>9} {:>8} {:>12} {:>8}",
-        "fingerprints", "count", "distance", "pairs", "sort ms", "all ms", "ns/row", "clusters ms", "tick ms"
-    );
-    for (kind, counts, distances) in sets {
-        if !wanted.is_empty() && !wanted.iter().any(|wanted| kind.contains(wanted.as_str())) {
-            continue;
-        }
-        for &count in counts {
-            let fingerprints = fingerprints(kind, count);
-            for &max_distance in distances {
-                let mut runs: Vec<_> =
-                    (0..RUNS).map(|_| run(&fingerprints, max_distance).expect("memory suffices")).collect();
-                runs.sort_by(|a, b| a.pairs.total_cmp(&b.pairs));
-                let Run { sort, pairs, found, clusters, .. } = runs[RUNS / 2];
-                let gap = runs.iter().fold(0f64, |gap, run| gap.max(run.gap));
-                println!(
-                    "{kind:<26} {count:>10} {max_distance:>8} {found:>11} {:>9.1} {:>9.1} {:>8.1} {:>12.1} {:>8.2}",
-                    sort * 1e3,
-                    pairs * 1e3,
-                    pairs * 1e9 / count as f64,
-                    clusters * 1e3,
-                    gap * 1e3,
-                );
-            }
-        }
-    }
 }

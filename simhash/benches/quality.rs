@@ -96,7 +96,6 @@ fn near_pairs(set: &Set, options: &Options) -> Vec<Pair> {
     pairs
 }
 
-/// The precision and the recall of a search.
 struct Figures {
     precision: f64,
     recall: f64,
@@ -151,11 +150,12 @@ fn read_sets(folder: &Path) -> io::Result<Vec<Set>> {
 fn read_set(folder: &Path, name: String) -> io::Result<Set> {
     let documents = documents::read(&folder.join(format!("{name}.jsonl.gz")))?;
     let pairs = documents::read_text(&folder.join(format!("{name}.pairs.tsv.gz")))?;
-    let number: HashMap<&str, usize> = documents.iter().enumerate().map(|(i, d)| (d.id.as_str(), i)).collect();
+    let numbers: HashMap<&str, usize> =
+        documents.iter().enumerate().map(|(number, document)| (document.id.as_str(), number)).collect();
     let pair = |line: &str| {
         let mut fields = line.split('\t');
-        let a = *number.get(fields.next()?)?;
-        let b = *number.get(fields.next()?)?;
+        let a = *numbers.get(fields.next()?)?;
+        let b = *numbers.get(fields.next()?)?;
         Some((a, b, fields.next()?.parse().ok()?))
     };
     let resembling: Option<Vec<_>> = pairs.lines().map(pair).collect();

@@ -27,10 +27,10 @@ fn main() {
         let passes = BYTES.div_ceil(bytes.max(1));
         let (options, mut scratch) = (Options::default(), Scratch::default());
         let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
-        let mut time = |f: &mut dyn FnMut(&mut Fingerprinter, &str)| {
+        let mut time = |work: &mut dyn FnMut(&mut Fingerprinter, &str)| {
             let start = Instant::now();
             for document in std::iter::repeat_n(&documents, passes).flatten() {
-                f(&mut fingerprinter, black_box(&document.text));
+                work(&mut fingerprinter, black_box(&document.text));
             }
             start.elapsed().as_secs_f64() * 1e9 / (passes * bytes) as f64
         };

@@ -43,6 +43,7 @@ pub struct CriterionDocument {
     bands: Option<usize>,
 }
 
+/// The key `resemblance` of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum LeastResemblance {
     #[default]
@@ -58,6 +59,7 @@ impl CriterionDocument {
         Self::read(document).map_err(InvalidOptions::in_criterion)
     }
 
+    /// Does what [`Self::from_json`] does, but its errors do not say that the document is a criterion.
     fn read(document: &str) -> Result<Self, InvalidOptions> {
         let mut criterion = Self::default();
         for (key, value) in members(document)? {

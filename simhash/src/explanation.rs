@@ -1,14 +1,14 @@
 //! Why two texts are near-duplicates or are not: all that a criterion looks at, even if the first check refutes them.
 
 use crate::check::Check;
-use crate::criterion::{CriterionDocument, TextCriterion};
+use crate::criterion::CriterionDocument;
 use crate::distance::hamming;
 use crate::error::Result;
-use crate::fingerprint::Fingerprinter;
 use crate::fingerprint::options::{InvalidOptions, Options};
 use crate::fingerprint::resemblance::resemblance;
 use crate::fingerprint::size::{is_exact, similar_sizes};
 use crate::fingerprint::weighted::WeightedFeatures;
+use crate::fingerprint::{Fingerprinter, Summary};
 use crate::ticking::ticking;
 
 impl CriterionDocument {
@@ -16,76 +16,89 @@ impl CriterionDocument {
     /// With a `max_distance`, the fingerprints of the texts decide. Costs about ten fingerprints of each text.
     pub fn explain(&self, fingerprinter: &mut Fingerprinter, texts: [&str; 2]) -> Result<Vec<Check>, InvalidOptions> {
         let criterion = if self.is_by_distance() { None } else { Some(self.for_texts()?) };
-        let options = &self.options;
         let bands = criterion.map_or(0, |criterion| criterion.bands);
-        let mut fingerprinter = fingerprinter.with_options(options);
+        let mut fingerprinter = fingerprinter.with_options(&self.options);
         let [a, b] = texts.map(|text| fingerprinter.summary(text, bands));
         let summaries = [a?, b?];
         let both = summaries[0].as_ref().zip(summaries[1].as_ref());
-        let mut checks = vec![features(&mut fingerprinter, texts)?];
-        if let Some(TextCriterion { resemblance: least, .. }) = criterion {
-            let sizes = both.map(|(a, b)| (b.size, similar_sizes(a.size, least, is_exact(options))));
-            checks.push(Check {
-                what: "size",
-                of_texts: summaries.each_ref().map(|text| text.as_ref().map(|text| text.size.to_string())),
-                required: sizes.as_ref().map(|(_, similar)| format!("{} to {}", similar.start(), similar.end())),
-                holds: sizes.map(|(size, similar)| similar.contains(&size)),
-                ..Check::default()
-            });
-        }
+        let mut checks = vec![check_features(&mut fingerprinter, texts)?];
+        checks.extend(criterion.map(|criterion| check_sizes(&summaries, criterion.resemblance, &self.options)));
         // Fingerprints do not have what must be the same, so it is not required of them.
         checks.extend(fingerprinter.agreement_checks(texts)?.into_iter().map(|check| Check {
             required: check.required.filter(|_| criterion.is_some()),
             holds: check.holds.filter(|_| criterion.and(both).is_some()),
             ..check
         }));
-        let without_same = Options { same: Default::default(), ..options.clone() };
-        let resembling = resemblance(&mut fingerprinter.with_options(&without_same), texts[0], texts[1])?;
         let least = criterion.map(|criterion| criterion.resemblance);
-        checks.push(Check {
-            what: "resemblance",
-            found: resembling.map(|found| found.to_string()),
-            required: least.map(|least| format!("at least {least}")),
-            holds: resembling.zip(least).map(|(found, least)| found >= least),
-            ..Check::default()
-        });
-        if criterion.is_some() {
-            let shared = both.map(|(a, b)| (0..bands).filter(|band| a.plain_band(*band) == b.plain_band(*band)));
-            let shared = shared.map(|shared| shared.map(|band| band.to_string()).collect::<Vec<_>>());
-            checks.push(Check {
-                what: "bands",
-                found: shared
-                    .as_ref()
-                    .map(|shared| if shared.is_empty() { "none".to_owned() } else { shared.join(", ") }),
-                required: Some(format!("one of {bands}")),
-                holds: shared.map(|shared| !shared.is_empty()),
-                ..Check::default()
-            });
-        }
-        let most = criterion.is_none().then(|| self.max_distance());
-        let distance = both.map(|(a, b)| hamming(a.fingerprint, b.fingerprint).cast_signed());
-        let is_near = distance.zip(most).map(|(distance, most)| distance <= most);
-        checks.push(Check {
-            what: "distance",
-            found: distance.map(|distance| distance.to_string()),
-            required: most.map(|most| format!("at most {most}")),
-            holds: is_near,
-            ..Check::default()
-        });
-        let holds = if criterion.is_none() { is_near } else { self.near(&mut fingerprinter, texts[0], texts[1])? };
-        checks.push(Check { what: "near", holds, ..Check::default() });
+        checks.push(check_resemblance(&mut fingerprinter, texts, least)?);
+        checks.extend(criterion.map(|_| check_bands(both, bands)));
+        let distance = check_distance(both, criterion.is_none().then(|| self.max_distance()));
+        let near = criterion.map(|_| self.near(&mut fingerprinter, texts[0], texts[1])).transpose()?;
+        let holds = near.unwrap_or(distance.holds);
+        checks.extend([distance, Check { what: "near", holds, ..Check::default() }]);
         Ok(checks)
     }
 }
 
-/// The number of features of each text, and of those that both have.
-fn features(fingerprinter: &mut Fingerprinter, texts: [&str; 2]) -> Result<Check> {
+/// Counts the features of each text, and those that both have.
+fn check_features(fingerprinter: &mut Fingerprinter, texts: [&str; 2]) -> Result<Check> {
     let [a, b] = texts.map(|text| fingerprinter.weighted_features(text));
     let (a, b) = (a?, b?);
-    let count = |of: &WeightedFeatures, other: &WeightedFeatures| {
+    let count_common = |text: &WeightedFeatures, other: &WeightedFeatures| {
         let is_common = |&(hash, weight): &(u64, u64)| weight > 0 && other.weight(hash) > 0;
-        Some(ticking(of.iter(), fingerprinter.tick).filter(is_common).count().to_string())
+        Some(ticking(text.iter(), fingerprinter.tick).filter(is_common).count().to_string())
     };
-    let (of_texts, found) = ([count(&a, &a), count(&b, &b)], count(&a, &b));
+    let (of_texts, found) = ([count_common(&a, &a), count_common(&b, &b)], count_common(&a, &b));
     Ok(Check { what: "features", of_texts, found, ..Check::default() })
+}
+
+/// Checks that the size of the second text is similar to that of the first.
+fn check_sizes(summaries: &[Option<Summary>; 2], least: f64, options: &Options) -> Check {
+    let [a, b] = summaries.each_ref().map(|summary| summary.as_ref().map(|summary| summary.size));
+    let similar = a.zip(b).map(|(a, _)| similar_sizes(a, least, is_exact(options)));
+    Check {
+        what: "size",
+        of_texts: [a, b].map(|size| size.map(|size| size.to_string())),
+        required: similar.as_ref().map(|similar| format!("{} to {}", similar.start(), similar.end())),
+        holds: similar.zip(b).map(|(similar, b)| similar.contains(&b)),
+        ..Check::default()
+    }
+}
+
+/// Checks the resemblance without the option `same`.
+fn check_resemblance(fingerprinter: &mut Fingerprinter, texts: [&str; 2], least: Option<f64>) -> Result<Check> {
+    let without_same = Options { same: Default::default(), ..fingerprinter.options.clone() };
+    let found = resemblance(&mut fingerprinter.with_options(&without_same), texts[0], texts[1])?;
+    Ok(Check {
+        what: "resemblance",
+        found: found.map(|found| found.to_string()),
+        required: least.map(|least| format!("at least {least}")),
+        holds: found.zip(least).map(|(found, least)| found >= least),
+        ..Check::default()
+    })
+}
+
+/// Checks that the texts share one of their first bands, without the option `same`.
+fn check_bands(both: Option<(&Summary, &Summary)>, bands: usize) -> Check {
+    let shared = both.map(|(a, b)| (0..bands).filter(|band| a.plain_band(*band) == b.plain_band(*band)));
+    let shared = shared.map(|shared| shared.map(|band| band.to_string()).collect::<Vec<_>>());
+    Check {
+        what: "bands",
+        found: shared.as_ref().map(|shared| if shared.is_empty() { "none".to_owned() } else { shared.join(", ") }),
+        required: Some(format!("one of {bands}")),
+        holds: shared.map(|shared| !shared.is_empty()),
+        ..Check::default()
+    }
+}
+
+/// Checks the distance of the fingerprints; the largest one is None if the resemblance decides.
+fn check_distance(both: Option<(&Summary, &Summary)>, most: Option<i32>) -> Check {
+    let distance = both.map(|(a, b)| hamming(a.fingerprint, b.fingerprint).cast_signed());
+    Check {
+        what: "distance",
+        found: distance.map(|distance| distance.to_string()),
+        required: most.map(|most| format!("at most {most}")),
+        holds: distance.zip(most).map(|(distance, most)| distance <= most),
+        ..Check::default()
+    }
 }

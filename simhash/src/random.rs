@@ -9,6 +9,7 @@ pub const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
 pub struct Random(pub u64);
 
 impl Random {
+    /// The next number, of 64 bits.
     pub const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(GOLDEN_RATIO);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

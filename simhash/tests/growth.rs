@@ -164,8 +164,8 @@ fn totals_sum_the_steps() {
         assert!((total.microseconds - probes * 2.2 - total.entries * 0.05).abs() < 1e-6, "{total:?}");
     }
     assert_eq!(growth.total(-1).expect("there are blocks").probes, 0.0);
-    // Of all layouts. At larger distances, a search that looks up all values of a block is
-    // cheaper than its total, and dearer than a full scan.
+    // Of all layouts. At larger distances, a search that looks up all values of a block is cheaper than its total, and
+    // dearer than a full scan.
     for distance in 0..=31 {
         let mut growth = Growth::new(1e7, BLOCK_COUNTS.map(layout));
         let total = growth.total(distance).expect("there are blocks");

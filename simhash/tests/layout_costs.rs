@@ -15,6 +15,11 @@ fn sample(fingerprints: impl IntoIterator<Item = u64>) -> FingerprintSample {
     sample
 }
 
+/// The costs of searches within a distance by each layout that serves it.
+fn costs(fingerprints: impl IntoIterator<Item = u64>, rows: f64, max_distance: i32) -> Vec<LayoutCost> {
+    layout_costs(sample(fingerprints), rows, within(max_distance), &|| ()).expect("memory suffices")
+}
+
 /// All layouts, for searches within a distance.
 fn within(max_distance: i32) -> impl Iterator<Item = (i32, i32)> {
     BLOCK_COUNTS.map(move |blocks| (blocks, max_distance))
@@ -50,7 +55,7 @@ proptest! {
     #[test]
     fn counts_small_tables_exactly(fingerprints in fingerprints(), max_distance in 0i32..=64) {
         let rows = fingerprints.len() as f64;
-        let layouts = layout_costs(sample(fingerprints.iter().copied()), rows, within(max_distance), &|| ()).expect("memory suffices");
+        let layouts = costs(fingerprints.iter().copied(), rows, max_distance);
         let serving = within(max_distance).map(|(blocks, _)| blocks);
         let serving = serving.filter(|&blocks| probes(blocks, max_distance).is_some());
         prop_assert_eq!(
@@ -77,18 +82,16 @@ proptest! {
         }
         for layout in &layouts {
             let cheaper = layouts.iter().filter(|other| other.cost < layout.cost);
-            prop_assert!(!layout.best || cheaper.count() == 0, "{layout:?}");
+            prop_assert!(!layout.is_best || cheaper.count() == 0, "{layout:?}");
         }
-        prop_assert!(layouts.iter().any(|layout| layout.best));
+        prop_assert!(layouts.iter().any(|layout| layout.is_best));
     }
 }
 
 #[test]
 fn uniform_costs_match_theory() {
     for (rows, max_distance) in [(1e5, 3), (1e7, 0), (1e7, 3), (1e7, 5), (1e7, 8), (1e9, 3)] {
-        let layouts = layout_costs(sample(uniform(MAX_SAMPLE_FINGERPRINTS as u64)), rows, within(max_distance), &|| ())
-            .expect("memory suffices");
-        for layout in layouts {
+        for layout in costs(uniform(MAX_SAMPLE_FINGERPRINTS as u64), rows, max_distance) {
             let theory = rows * uniform_share(layout.blocks, layout.max_distance);
             let finds = theory / rows * (MAX_SAMPLE_FINGERPRINTS * QUERIES.start()) as f64;
             // Chance matters where a sample finds little.
@@ -110,9 +113,7 @@ fn reads_shared_blocks_completely() {
     let shared = |(n, fingerprint): (usize, u64)| {
         if n % 4 == 0 { fingerprint & !(0xffff << 32) | 0x1234 << 32 } else { fingerprint }
     };
-    let layouts =
-        layout_costs(sample(uniform(MAX_SAMPLE_FINGERPRINTS as u64).enumerate().map(shared)), 1e7, within(3), &|| ())
-            .expect("memory suffices");
+    let layouts = costs(uniform(MAX_SAMPLE_FINGERPRINTS as u64).enumerate().map(shared), 1e7, 3);
     let four = layout_of(&layouts, 4);
     assert!((four.commonest[1] - 0.25).abs() < 1e-3, "{four:?}");
     assert!(four.commonest[0] < 1e-3, "{four:?}");
@@ -124,20 +125,20 @@ fn reads_shared_blocks_completely() {
     let two = layout_of(&layouts, 2);
     let expected = 0.25 * 2.5e6 * 17.0 / 65536.0;
     assert!((two.candidates / expected - 1.0).abs() < 0.2, "{two:?}, truth {expected}");
-    assert!(layout_of(&layouts, 2).best || layout_of(&layouts, 3).best);
+    assert!(layout_of(&layouts, 2).is_best || layout_of(&layouts, 3).is_best);
 }
 
 #[test]
 fn empty_table_has_no_candidates() {
     for (fingerprints, rows) in [(vec![], 0.0), (vec![7], 1.0)] {
-        for layout in layout_costs(sample(fingerprints), rows, within(3), &|| ()).expect("memory suffices") {
+        for layout in costs(fingerprints, rows, 3) {
             assert_eq!((layout.candidates, layout.worst), (0.0, 0.0), "{layout:?}");
             assert_eq!(layout.commonest, vec![rows; layout.blocks as usize]);
-            assert_eq!(layout.best, layout.blocks == 4);
+            assert_eq!(layout.is_best, layout.blocks == 4);
         }
     }
     // A sample of one fingerprint shows no skew, so theory decides.
-    for layout in layout_costs(sample([7]), 1e6, within(3), &|| ()).expect("memory suffices") {
+    for layout in costs([7], 1e6, 3) {
         assert_eq!(layout.candidates, 1e6 * uniform_share(layout.blocks, layout.max_distance));
     }
 }

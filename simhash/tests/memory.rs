@@ -71,8 +71,8 @@ fn matches_need_a_bounded_memory() {
         MOST.store(before, Relaxed);
         let options = Options::from_json(&format!(r#"{{"tokens": "{tokens}"}}"#)).expect("options");
         let mut scratch = Scratch::default();
-        let of = &mut Fingerprinter::new(&mut scratch, &options, &|| ());
-        let found = matches(of, &content, &clue, MAX_CHANGED, Unit::Bytes).expect("memory suffices");
+        let fingerprinter = &mut Fingerprinter::new(&mut scratch, &options, &|| ());
+        let found = matches(fingerprinter, &content, &clue, MAX_CHANGED, Unit::Bytes).expect("memory suffices");
         let most = MOST.load(Relaxed) - before;
         println!("{tokens} {separator:?}, {} matches, {most} bytes", found.len());
         assert!(

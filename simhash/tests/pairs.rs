@@ -21,7 +21,7 @@ fn rows(fingerprints: &[Option<u64>]) -> Rows {
 }
 
 /// All pairs that [`Pairs`] finds, in its order.
-fn found(fingerprints: &[Option<u64>], max_distance: i32, tick: &dyn Fn()) -> Vec<Pair> {
+fn find_pairs(fingerprints: &[Option<u64>], max_distance: i32, tick: &dyn Fn()) -> Vec<Pair> {
     let mut pairs = Pairs::new(rows(fingerprints), max_distance, tick).expect("memory suffices");
     std::iter::from_fn(|| pairs.next(tick).expect("memory suffices")).collect()
 }
@@ -41,19 +41,18 @@ fn near_pairs(fingerprints: &[Option<u64>], max_distance: i32) -> Vec<Pair> {
 
 /// Checks that pairs and clusters are what the definition says.
 fn check(fingerprints: &[Option<u64>], max_distance: i32, context: &str) {
-    let in_order = found(fingerprints, max_distance, &|| ());
+    let in_order = find_pairs(fingerprints, max_distance, &|| ());
     let mut sorted = in_order.clone();
     sorted.sort_unstable();
     let expected = near_pairs(fingerprints, max_distance);
     assert!(sorted == expected, "{context}, {max_distance}: {} pairs of {}", sorted.len(), expected.len());
-    assert!(found(fingerprints, max_distance, &|| ()) == in_order, "{context}: another order");
+    assert!(find_pairs(fingerprints, max_distance, &|| ()) == in_order, "{context}: another order");
     let clusters = clusters(rows(fingerprints), max_distance, &|| ()).expect("memory suffices");
     let alone = (0..fingerprints.len() as u64).map(|row| (row, row));
     let connected = connected(alone.chain(expected.iter().map(|pair| (pair.a.into(), pair.b.into()))));
     assert!(connected.iter().map(|(_, first)| *first as u32).eq(clusters), "{context}, {max_distance}: other clusters");
 }
 
-/// The names of the shapes of fingerprints.
 const SHAPES: [&str; 14] = [
     "uniform",
     "near-duplicates",
@@ -153,9 +152,9 @@ fn nested_slices_lose_nothing() {
     }
     let fingerprints = present(fingerprints);
     // At this distance, every fingerprint is compared with every other.
-    let all = found(&fingerprints, 17, &|| ());
+    let all = find_pairs(&fingerprints, 17, &|| ());
     for max_distance in 1..=5 {
-        let mut pairs = found(&fingerprints, max_distance, &|| ());
+        let mut pairs = find_pairs(&fingerprints, max_distance, &|| ());
         let mut expected = all.clone();
         expected.retain(|pair| pair.distance.cast_signed() <= max_distance);
         pairs.sort_unstable();
@@ -167,7 +166,7 @@ fn nested_slices_lose_nothing() {
 #[test]
 fn any_tick_may_panic() {
     let fingerprints = present(shaped("half share a block", 40_000, &mut Random(5)));
-    ticks::any_tick_may_panic(30, |tick| drop(found(&fingerprints, 3, tick)));
+    ticks::any_tick_may_panic(30, |tick| drop(find_pairs(&fingerprints, 3, tick)));
     ticks::any_tick_may_panic(30, |tick| drop(clusters(rows(&fingerprints), 3, tick)));
 }
 
@@ -215,7 +214,7 @@ fn equal_rows_share_fingerprint() {
 #[test]
 fn counts_rows_without_fingerprint() {
     let fingerprints = [None, Some(1), None, Some(7), Some(3), None, Some(1), None];
-    let mut pairs = found(&fingerprints, 1, &|| ());
+    let mut pairs = find_pairs(&fingerprints, 1, &|| ());
     pairs.sort_unstable();
     let expected = [(1, 4, 1), (1, 6, 0), (3, 4, 1), (4, 6, 1)].map(|(a, b, distance)| Pair { a, b, distance });
     assert_eq!(pairs, expected);
@@ -237,14 +236,14 @@ fn end_stays_end() {
     }
     let opposite = [Some(0), Some(u64::MAX)];
     for max_distance in [64, 65, i32::MAX] {
-        assert_eq!(found(&opposite, max_distance, &|| ()), [Pair { a: 0, b: 1, distance: 64 }]);
+        assert_eq!(find_pairs(&opposite, max_distance, &|| ()), [Pair { a: 0, b: 1, distance: 64 }]);
     }
 }
 
 #[test]
 fn negative_distance_finds_none() {
     let equal = [Some(7), None, Some(7)];
-    assert_eq!(found(&equal, -1, &|| ()), []);
+    assert_eq!(find_pairs(&equal, -1, &|| ()), []);
     assert_eq!(clusters(rows(&equal), -1, &|| ()), Ok(vec![0, 1, 2]));
 }
 

@@ -17,12 +17,12 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The length and the hash of each run of a text.
 fn runs(tokens: &[oracle::Token]) -> Vec<(usize, u64)> {
     let hash = |tokens: &[oracle::Token]| {
-        let hashes: Vec<u8> = tokens.iter().flat_map(|t| xxh3_64(t.text.as_bytes()).to_le_bytes()).collect();
+        let hashes: Vec<u8> = tokens.iter().flat_map(|token| xxh3_64(token.text.as_bytes()).to_le_bytes()).collect();
         (tokens.len(), xxh3_64(&hashes))
     };
     let letters = |tokens: &[oracle::Token]| tokens.iter().map(|token| token.text.chars().count()).sum::<usize>();
     let run = |start: usize| match &tokens[start..] {
-        rest if rest[0].spaceless => rest.get(..5),
+        rest if rest[0].is_spaceless => rest.get(..5),
         rest => rest.get(..3).filter(|three| letters(three) >= 13).or(rest.get(..4)),
     };
     let runs: Vec<_> = (0..tokens.len()).filter_map(run).map(hash).collect();
@@ -50,7 +50,7 @@ fn passages(text: &str, options: &Options) -> Vec<i64> {
     hashes.into_iter().collect()
 }
 
-fn found(text: &str, options: &Options) -> Vec<i64> {
+fn passages_of(text: &str, options: &Options) -> Vec<i64> {
     let found = fast::passages(&mut Fingerprinter::new(&mut Scratch::default(), options, &|| ()), text);
     found.expect("no limit is reached").into_iter().map(u64::cast_signed).collect()
 }
@@ -67,7 +67,7 @@ proptest! {
         let tokens = if chars { Tokens::Chars } else { Tokens::Words };
         let options = Options { tokens, case_fold: fold, markup: html.then_some(Markup::Html), ..Options::default() };
         let text = text.concat();
-        prop_assert_eq!(found(&text, &options), passages(&text, &options));
+        prop_assert_eq!(passages_of(&text, &options), passages(&text, &options));
     }
 
     /// What stands before and after a clue does not matter, if the clue has so many words. Separate tokens, so that
@@ -78,11 +78,12 @@ proptest! {
     ) {
         let (clue, options) = (clue.concat(), Options::default());
         let mut scratch = Scratch::default();
-        let asked = fast::clue(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), &clue, 0.).expect("no limit");
-        let passages = found(&format!("{} {clue} {}", before.concat(), after.concat()), &options);
-        let is_found = asked.runs.iter().any(|run| passages.contains(&run.cast_signed()));
-        prop_assert!(is_found || asked.found != Found::All);
-        prop_assert!(asked.found == Found::All || asked.length.words + asked.length.letters < CERTAIN_LETTERS);
+        let searched = fast::Clue::new(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), &clue, 0.);
+        let searched = searched.expect("no limit");
+        let passages = passages_of(&format!("{} {clue} {}", before.concat(), after.concat()), &options);
+        let is_found = searched.runs.iter().any(|run| passages.contains(&run.cast_signed()));
+        prop_assert!(is_found || searched.found != Found::All);
+        prop_assert!(searched.found == Found::All || searched.length.words + searched.length.letters < CERTAIN_LETTERS);
     }
 
     /// Two texts that have 11 words in a row in common, or 13 words and letters, have a passage in common.
@@ -93,7 +94,7 @@ proptest! {
     ) {
         for shared in [words.concat(), mixed.concat()] {
             let text = |sides: &[Vec<String>]| format!("{} {shared} {}", sides[0].concat(), sides[1].concat());
-            let [a, b] = [&around[..2], &around[2..]].map(|sides| found(&text(sides), &Options::default()));
+            let [a, b] = [&around[..2], &around[2..]].map(|sides| passages_of(&text(sides), &Options::default()));
             prop_assert!(a.iter().any(|passage| b.contains(passage)), "{}", shared);
         }
     }
@@ -102,7 +103,7 @@ proptest! {
 #[test]
 fn clues_by_length() {
     let clue = |text: &str| {
-        fast::clue(&mut Fingerprinter::new(&mut Scratch::default(), &Options::default(), &|| ()), text, 1.)
+        fast::Clue::new(&mut Fingerprinter::new(&mut Scratch::default(), &Options::default(), &|| ()), text, 1.)
             .expect("no limit")
     };
     let words = |count: usize| (0..count).map(|n| format!("w{n} ")).collect::<String>();
@@ -122,10 +123,10 @@ fn clues_by_length() {
 fn is_found(text: &[String], clue: &[String]) -> bool {
     let (mut scratch, options) = (Scratch::default(), Options::default());
     let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
-    let asked = fast::clue(&mut fingerprinter, &clue.join(" "), 0.5).expect("no limit");
-    assert!(asked.runs.len() < clue.len() / 4, "{} of {} words", asked.runs.len(), clue.len());
+    let searched = fast::Clue::new(&mut fingerprinter, &clue.join(" "), 0.5).expect("no limit");
+    assert!(searched.runs.len() < clue.len() / 4, "{} of {} words", searched.runs.len(), clue.len());
     let passages = fast::passages(&mut fingerprinter, &text.join(" ")).expect("no limit");
-    passages.iter().any(|passage| asked.runs.contains(passage))
+    passages.iter().any(|passage| searched.runs.contains(passage))
 }
 
 /// Any 11 words in a row find a long clue too, and so does half of its words if each sixth word of all is changed.

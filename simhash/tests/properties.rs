@@ -203,7 +203,7 @@ fn sorted(mut features: Vec<String>) -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Long enough for the cache of words that a text has had.
+    /// The texts are long enough for the cache of words that a text has had.
     #[test]
     fn long_texts_match_oracle(text in text(), other in text(), options in options()) {
         let text = format!("{text} {other} {text}").repeat(1 + 5000 / (text.len() + 1));

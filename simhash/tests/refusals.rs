@@ -22,6 +22,7 @@ thread_local! {
     static ALLOWANCE: Cell<isize> = const { Cell::new(isize::MAX) };
 }
 
+/// The allocator that refuses memory beyond the allowance of the thread.
 struct Refusing;
 
 impl Refusing {
@@ -91,7 +92,7 @@ fn refusals_of<T: PartialEq + std::fmt::Debug>(
 }
 
 #[test]
-fn texts() {
+fn texts_may_lack_memory() {
     for piece in "a |word |\u{301}|e\u{301} |\u{344}|ﷺ|ﷺ\u{316}\u{301}|İ |각|\u{1100}\u{1161}|中|Ⅷ".split('|')
     {
         for length in [40, 5_000, 40_000] {
@@ -118,7 +119,7 @@ fn texts() {
 }
 
 #[test]
-fn documents() {
+fn documents_may_lack_memory() {
     let options = Options::from_json(r#"{"markup": "html"}"#).expect("options");
     for (start, piece) in [
         ("", "<p>word</p> "),
@@ -147,7 +148,7 @@ fn fingerprints(count: usize) -> impl Iterator<Item = u64> {
 }
 
 #[test]
-fn pairs_and_clusters() {
+fn pairs_and_clusters_may_lack_memory() {
     let read = |count| -> Result<Rows, Error> {
         let mut rows = Rows::with_capacity(0)?;
         fingerprints(count).try_for_each(|fingerprint| rows.push(Some(fingerprint)))?;
@@ -168,7 +169,7 @@ fn pairs_and_clusters() {
 }
 
 #[test]
-fn layouts() {
+fn layout_costs_may_lack_memory() {
     for count in [100, 3_000, 40_000] {
         let refused = refusals(|| {
             let mut sample = FingerprintSample::new()?;

@@ -18,7 +18,7 @@ fn weight(token: u32) -> usize {
 }
 
 /// The longest runs first, of these the first one of the content, then of the clue.
-fn naive(content: &[u32], clue: &[u32]) -> Vec<Tile> {
+fn tiles_by_definition(content: &[u32], clue: &[u32]) -> Vec<Tile> {
     let least = clue.iter().map(|token| weight(*token)).sum::<usize>().min(15);
     let mut content: Vec<_> = content.iter().copied().map(Some).collect();
     let mut clue: Vec<_> = clue.iter().copied().map(Some).collect();
@@ -44,7 +44,7 @@ fn naive(content: &[u32], clue: &[u32]) -> Vec<Tile> {
     found
 }
 
-/// With memory for so many long runs.
+/// The tiles of two texts, found with memory for so many long runs.
 fn tiles<T: Token>(mut content: Vec<T>, mut clue: Vec<T>, long_runs: usize) -> Vec<Tile> {
     tile(&mut content, &mut clue, long_runs, &|| ()).expect("memory suffices");
     tiles_of(&content).collect()
@@ -73,11 +73,11 @@ proptest! {
     #[test]
     fn tiles_are_those_of_the_definition(content in tokens(60), clue in tokens(40), at in 0..40usize) {
         let content = [&content[..], &clue[clue.len().min(at)..]].concat();
-        let expected = naive(&content, &clue);
+        let expected = tiles_by_definition(&content, &clue);
         prop_assert_eq!(tiles(content, clue, 2), expected);
     }
 
-    /// Of any number of bytes. The content has letters that the clue does not have.
+    /// Tokens may have any number of bytes. The content has letters that the clue does not have.
     #[test]
     fn tiles_of_letters_are_those_of_the_definition(
         content in prop::collection::vec(1..5u32, 0..200),
@@ -86,7 +86,7 @@ proptest! {
     ) {
         let content = [&content[..], &clue[clue.len().min(at)..]].concat();
         let [hashed, other] = [&content, &clue].map(|text| text.iter().map(|letter| 2 * letter + 1).collect::<Vec<_>>());
-        let expected = naive(&hashed, &other);
+        let expected = tiles_by_definition(&hashed, &other);
         prop_assert_eq!(&tiles(hashed, other, 2), &expected);
         prop_assert_eq!(&tiles(numbers::<u16>(&content), numbers(&clue), 2), &expected);
         prop_assert_eq!(&tiles(numbers::<u8>(&content), numbers(&clue), 3), &expected);
@@ -104,7 +104,7 @@ proptest! {
         clue in prop::collection::vec(0..90u64, 100),
     ) {
         let (content, clue) = (log(words, content), log(words, clue));
-        let expected = naive(&content, &clue);
+        let expected = tiles_by_definition(&content, &clue);
         prop_assert!(tiles(content, clue, 2) == expected);
     }
 }
@@ -126,7 +126,7 @@ proptest! {
 
     #[test]
     fn tiles_of_short_repetitions_are_those_of_the_definition([content, clue] in repeated(), long_runs in 2..40usize) {
-        let expected = naive(&content, &clue);
+        let expected = tiles_by_definition(&content, &clue);
         prop_assert_eq!(tiles(content, clue, long_runs), expected);
     }
 }
@@ -137,13 +137,13 @@ fn repeated_lines_are_covered() {
     for seed in 0..8 {
         let mut random = Random(seed);
         let [content, clue] = [(); 2].map(|()| log(17, (0..90).map(|_| random.next() % 90)));
-        let (expected, found) = (covered(&naive(&content, &clue)), covered(&tiles(content, clue, 1000)));
+        let (expected, found) = (covered(&tiles_by_definition(&content, &clue)), covered(&tiles(content, clue, 1000)));
         println!("{found} of {expected} tokens");
         assert!(found * 100 >= expected * 99, "{found} of {expected} tokens");
     }
 }
 
-/// Where html5gum passes on a start of an end tag that ends nothing, line ends of other systems, and entities.
+/// Places are right after the start of an end tag that ends nothing, line ends of other systems, and entities.
 #[test]
 fn places_in_html() {
     for (html, expected) in [

@@ -17,10 +17,11 @@ use simhash::fingerprint::options::{Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::{COPY, resemblance};
 use simhash::fingerprint::sketch::{Comparison, MostDifferent, first_allowed};
 use simhash::fingerprint::{Fingerprinter, Scratch};
-use simhash::pairs::{Confirmed, Kept, Outcome, Texts, Verification, representatives};
+use simhash::pairs::{Confirmed, Kept, Outcome, TextSketches, Verification, representatives};
 use simhash::random::Random;
 use simhash::text::ignore::Ignored;
 
+/// A budget that is never exceeded.
 const AMPLE: usize = 1 << 30;
 const COPIES: TextCriterion = TextCriterion { resemblance: COPY, bands: 6 };
 
@@ -79,12 +80,12 @@ fn verify<O: Outcome>(
 ) -> (Vec<u32>, usize, usize) {
     let mut scratch = Scratch::default();
     let mut fingerprinter = Fingerprinter::new(&mut scratch, options, &|| ());
-    let mut texts = Texts::with_capacity(rows.len(), criterion, options).expect("memory suffices");
+    let mut sketches = TextSketches::with_capacity(rows.len(), criterion, options).expect("memory suffices");
     for row in rows {
         let sketch = row.and_then(|text| fingerprinter.sketch(text, criterion.bands).expect("memory suffices"));
-        texts.push(sketch.as_ref()).expect("memory suffices");
+        sketches.push(sketch.as_ref()).expect("memory suffices");
     }
-    let mut verification = Verification::<O>::new(texts, budget, tick).expect("memory suffices");
+    let mut verification = Verification::<O>::new(sketches, budget, tick).expect("memory suffices");
     let (mut read, mut last, mut passes) = (0, 0, 1);
     while let Some(row) = verification.row_to_read(tick).expect("memory suffices") {
         assert_eq!(verification.row_to_read(tick), Ok(Some(row)));
@@ -197,9 +198,8 @@ fn long_texts_match_oracle() {
         };
         let (one, other) = (set(&a).expect("features"), set(&b).expect("features"));
         assert!(ticks.replace(0) > 100);
-        let found = resemblance(&mut Fingerprinter::new(&mut Scratch::default(), &options, &|| ()), &a, &b)
-            .expect("memory suffices");
-        let found = found.expect("features");
+        let found = resemblance(&mut Fingerprinter::new(&mut Scratch::default(), &options, &|| ()), &a, &b);
+        let found = found.expect("memory suffices").expect("features");
         assert!(one.resemblance_from(&other, found, &tick) == Some(found), "{found}");
         assert_eq!(one.resemblance_from(&other, found.next_up(), &tick), None);
         assert!(ticks.get() > 10);

@@ -11,17 +11,17 @@ use super::error::{ErrorReport, Explain, Result, user_error};
 use super::text::{RawText, from_bytes};
 
 /// Column names in a `text[]`; an error for a NULL, for too many names for one table, and for a name that is too long.
-pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>> {
-    let names = elements::<RawText>(array, what)?;
+pub fn column_names(array: &AnyArray, argument: &'static str) -> Result<Vec<String>> {
+    let names = elements::<RawText>(array, argument)?;
     if names.len() > pg_sys::MaxHeapAttributeNumber as usize {
-        let message = format!("{what} has {} names", names.len());
+        let message = format!("{argument} has {} names", names.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_TOO_MANY_COLUMNS, message)
             .with_detail(format!("A table has at most {} columns.", pg_sys::MaxHeapAttributeNumber)));
     }
     let read_name = |name: Result<RawText, _>| {
         let name = name?;
         if name.len() >= pg_sys::NAMEDATALEN as usize {
-            let message = format!("{what} has a name of {} bytes", name.len());
+            let message = format!("{argument} has a name of {} bytes", name.len());
             return Err(user_error(PgSqlErrorCode::ERRCODE_NAME_TOO_LONG, message)
                 .with_detail(format!("Names have at most {} bytes.", pg_sys::NAMEDATALEN - 1)));
         }
@@ -31,29 +31,40 @@ pub fn names(array: &AnyArray, what: &'static str) -> Result<Vec<String>> {
 }
 
 /// The elements of a `bigint[]`, some of which may be NULL. They are not copied, because there may be millions.
-pub fn bigints<'a>(array: &'a AnyArray, what: &str) -> Result<Array<'a, i64>> {
-    let detoasted = detoast(array, what)?;
+pub fn bigints<'a>(array: &'a AnyArray, argument: &str) -> Result<Array<'a, i64>> {
+    let detoasted = detoast(array, argument)?;
     // SAFETY: the SQL declaration makes the argument a `bigint[]`.
-    unsafe { Array::from_datum(pg_sys::Datum::from(detoasted), false) }
-        .ok_or_else(|| user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not be NULL")))
+    unsafe { Array::from_datum(pg_sys::Datum::from(detoasted), false) }.ok_or_else(|| {
+        user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{argument} must not be NULL"))
+    })
 }
 
 /// The elements of an array argument, of type `T` in SQL, with an error for each NULL, or for several dimensions.
 pub fn elements<'a, T: FromDatum + 'a>(
     array: &'a AnyArray,
-    what: &'static str,
+    argument: &'static str,
 ) -> Result<impl ExactSizeIterator<Item = Result<T>> + 'a> {
     // SAFETY: the memory context of a call lives as long as its arguments.
-    let (_, datums, nulls) = unsafe { deconstruct(array, what)? };
-    Ok(datums.iter().zip(nulls).enumerate().map(move |(i, (datum, null))| {
+    let (_, datums, nulls) = unsafe { deconstruct(array, argument)? };
+    Ok(datums.iter().zip(nulls).enumerate().map(move |(position, (datum, is_null))| {
         // SAFETY: deconstruct_array returned the datum with its null flag, and it is of the declared type.
-        unsafe { T::from_datum(*datum, *null) }.ok_or_else(|| null_element(what, i))
+        unsafe { T::from_datum(*datum, *is_null) }.ok_or_else(|| null_element(argument, position))
     }))
 }
 
+/// An error unless two arrays have the same length. Each comes with its name in the message, such as `ids` and `of
+/// fingerprints` in "numbers of ids (2) and of fingerprints (1) differ".
+pub fn check_same_length((first, a): (&str, usize), (second, b): (&str, usize), hint: &str) -> Result<()> {
+    if a == b {
+        return Ok(());
+    }
+    let message = format!("numbers of {first} ({a}) and {second} ({b}) differ");
+    Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message).with_hint(hint))
+}
+
 /// The error for a NULL element; `position` counts from 0.
-pub fn null_element(what: &str, position: usize) -> ErrorReport {
-    user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{what} must not contain NULL"))
+pub fn null_element(argument: &str, position: usize) -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{argument} must not contain NULL"))
         .with_detail(format!("Element {} is NULL.", position + 1))
         .with_hint("Filter out NULLs when building the arrays: WHERE ... IS NOT NULL.")
 }
@@ -62,33 +73,33 @@ pub fn null_element(what: &str, position: usize) -> ErrorReport {
 ///
 /// # Safety
 /// The current memory context lives as long as `'a`.
-pub unsafe fn deconstruct<'a>(array: &AnyArray, what: &str) -> Result<(Oid, &'a [pg_sys::Datum], &'a [bool])> {
-    let (mut length, mut by_value, mut align) = (0, false, 0);
+pub unsafe fn deconstruct<'a>(array: &AnyArray, argument: &str) -> Result<(Oid, &'a [pg_sys::Datum], &'a [bool])> {
+    let (mut length, mut is_by_value, mut align) = (0, false, 0);
     let (mut datums, mut nulls, mut count) = (ptr::null_mut(), ptr::null_mut(), 0);
     // SAFETY: a detoasted array holds the type of its elements. deconstruct_array pallocs `count` elements.
     unsafe {
-        let array = detoast(array, what)?;
-        let of_type = (*array).elemtype;
-        pg_sys::get_typlenbyvalalign(of_type, &mut length, &mut by_value, &mut align);
+        let array = detoast(array, argument)?;
+        let element_type = (*array).elemtype;
+        pg_sys::get_typlenbyvalalign(element_type, &mut length, &mut is_by_value, &mut align);
         let length = length.into();
-        pg_sys::deconstruct_array(array, of_type, length, by_value, align, &mut datums, &mut nulls, &mut count);
+        pg_sys::deconstruct_array(array, element_type, length, is_by_value, align, &mut datums, &mut nulls, &mut count);
         if count == 0 {
-            return Ok((of_type, &[], &[]));
+            return Ok((element_type, &[], &[]));
         }
         let count = count as usize;
-        Ok((of_type, slice::from_raw_parts(datums, count), slice::from_raw_parts(nulls, count)))
+        Ok((element_type, slice::from_raw_parts(datums, count), slice::from_raw_parts(nulls, count)))
     }
 }
 
 /// Detoasts an array; an error if it has several dimensions.
-fn detoast(array: &AnyArray, what: &str) -> Result<*mut pg_sys::ArrayType> {
+fn detoast(array: &AnyArray, argument: &str) -> Result<*mut pg_sys::ArrayType> {
     // SAFETY: the SQL declaration makes the argument an array, and a detoasted array is an ArrayType.
     let (array, dimensions) = unsafe {
         let array: *mut pg_sys::ArrayType = pg_sys::pg_detoast_datum(array.datum().cast_mut_ptr()).cast();
         (array, (*array).ndim)
     };
     if dimensions > 1 {
-        let message = format!("{what} must be a one-dimensional array");
+        let message = format!("{argument} must be a one-dimensional array");
         return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
             .with_detail(format!("It has {dimensions} dimensions.")));
     }

@@ -12,7 +12,7 @@ use crate::text::from_server;
 
 /// The stable functions that are allowed: the time of the transaction, and arithmetic and comparisons of times, which
 /// depend on the setting TimeZone alone.
-const STABLE: [u32; 39] = [
+const ALLOWED_STABLE: [u32; 39] = [
     pg_sys::F_NOW,
     pg_sys::F_TRANSACTION_TIMESTAMP,
     pg_sys::F_STATEMENT_TIMESTAMP,
@@ -55,7 +55,7 @@ const STABLE: [u32; 39] = [
 ];
 
 /// The immutable functions that are not allowed, because a setting decides what they return, or they read catalogs.
-const NOT_BY_ARGUMENTS: [u32; 14] = [
+const REFUSED_IMMUTABLE: [u32; 14] = [
     pg_sys::F_BYTEAOUT,
     pg_sys::F_FLOAT4OUT,
     pg_sys::F_FLOAT8OUT,
@@ -72,8 +72,8 @@ const NOT_BY_ARGUMENTS: [u32; 14] = [
     pg_sys::F_PG_INDEXAM_PROGRESS_PHASENAME,
 ];
 
-/// The functions about the writer of a new row.
-const OF_WRITER: [u32; 4] = [
+/// The functions about the writer of a new row, which are allowed by [`DependsOn::RowAndWriter`].
+const ALLOWED_OF_WRITER: [u32; 4] = [
     pg_sys::F_CURRENT_SETTING_TEXT,
     pg_sys::F_CURRENT_SETTING_TEXT_BOOL,
     pg_sys::F_PG_HAS_ROLE_NAME_TEXT,
@@ -89,8 +89,8 @@ pub enum DependsOn {
     RowAndWriter,
 }
 
-/// What an expression runs, at any depth, that PostgreSQL does not ship, or that is not allowed, for a message:
-/// `function app.f(text)`. Functions for which `is_own` is true count as PostgreSQL's.
+/// The first code in an expression, at any depth, that PostgreSQL does not ship or that is not allowed, for a message:
+/// `function app.f(text)`. None if there is none. Functions for which `is_own` is true count as PostgreSQL's.
 ///
 /// PostgreSQL's own objects are found first, whatever else has their names. By the name of another function or
 /// operator, an expression could come to mean what somebody makes later: a function whose arguments fit better, or a
@@ -105,18 +105,18 @@ pub fn other_code(
     is_own: impl Fn(Oid) -> bool,
 ) -> Result<Option<String>> {
     let parts = expression.parts();
-    let only_read: Vec<_> = parts.iter().filter_map(|&part| read_by(part)).chain([expression]).collect();
-    let is_code = |function: &Oid| {
+    let only_read: Vec<_> = parts.iter().filter_map(|&part| argument_only_read(part)).chain([expression]).collect();
+    let is_refused = |function: &Oid| {
         // SAFETY: func_volatile looks up a system cache; the function is in a valid expression.
         let is_immutable = || unsafe { pg_sys::func_volatile(*function) } as u8 == pg_sys::PROVOLATILE_IMMUTABLE;
         let is_in = |list: &[u32]| list.contains(&function.to_u32());
-        let is_allowed = is_in(&STABLE)
-            || depends_on == DependsOn::RowAndWriter && is_in(&OF_WRITER)
-            || is_immutable() && !is_in(&NOT_BY_ARGUMENTS);
+        let is_allowed = is_in(&ALLOWED_STABLE)
+            || depends_on == DependsOn::RowAndWriter && is_in(&ALLOWED_OF_WRITER)
+            || is_immutable() && !is_in(&REFUSED_IMMUTABLE);
         !(is_allowed && (is_built_in(*function) || is_own(*function)))
     };
     for part in parts {
-        if let Some(function) = part.functions().into_iter().find(is_code) {
+        if let Some(function) = part.functions().into_iter().find(is_refused) {
             // SAFETY: format_procedure accepts any OID, and returns a NUL-terminated name.
             return Ok(Some(format!("function {}", unsafe { from_server(pg_sys::format_procedure(function)) }?)));
         }
@@ -131,11 +131,11 @@ pub fn other_code(
             // SAFETY: the collation is in a valid expression, so it has a NUL-terminated name.
             return Ok(Some(format!("collation {}", unsafe { from_server(pg_sys::get_collation_name(collation)) }?)));
         }
-        let is_read =
-            matches!(part.tag(), NodeTag::T_Var | NodeTag::T_FieldSelect) && only_read.iter().any(|read| read.is(part));
-        let is_other = |of_type: &Oid| !is_allowed_type(*of_type) || is_other_search(part, *of_type);
-        if let Some(of_type) = part.any_value_type().filter(|of_type| !is_read && is_other(of_type)) {
-            return Ok(Some(format!("type {}", type_name(of_type)?)));
+        let is_read = matches!(part.tag(), NodeTag::T_Var | NodeTag::T_FieldSelect)
+            && only_read.iter().any(|read| read.is_same_node(part));
+        let is_other = |data_type: &Oid| !is_allowed_type(*data_type) || is_other_text_search(part, *data_type);
+        if let Some(data_type) = part.any_value_type().filter(|data_type| !is_read && is_other(data_type)) {
+            return Ok(Some(format!("type {}", type_name(data_type)?)));
         }
         if !is_allowed_kind(part, depends_on) {
             return Ok(Some(format!("{:?}", part.tag()).replace("T_", "an expression of the kind ")));
@@ -150,20 +150,20 @@ fn is_built_in(object: Oid) -> bool {
 }
 
 /// Whether values of a type are handled by PostgreSQL's own code alone, at any depth.
-pub fn is_allowed_type(of_type: Oid) -> bool {
+pub fn is_allowed_type(data_type: Oid) -> bool {
     // SAFETY: look-ups in system caches.
-    let (is_enum, element) = unsafe { (pg_sys::type_is_enum(of_type), pg_sys::get_element_type(of_type)) };
-    is_built_in(of_type) || is_enum || element != Oid::INVALID && is_allowed_type(element)
+    let (is_enum, element) = unsafe { (pg_sys::type_is_enum(data_type), pg_sys::get_element_type(data_type)) };
+    is_built_in(data_type) || is_enum || element != Oid::INVALID && is_allowed_type(element)
 }
 
 /// Whether a node of this type is a text search configuration or dictionary, and none that PostgreSQL ships.
-fn is_other_search(node: Expression, of_type: Oid) -> bool {
+fn is_other_text_search(node: Expression, data_type: Oid) -> bool {
     let is_shipped = |(_, value): (_, pg_sys::Datum)| (value.value() as u32) < pg_sys::FirstNormalObjectId;
-    matches!(of_type, pg_sys::REGCONFIGOID | pg_sys::REGDICTIONARYOID) && !node.constant().is_some_and(is_shipped)
+    matches!(data_type, pg_sys::REGCONFIGOID | pg_sys::REGDICTIONARYOID) && !node.constant().is_some_and(is_shipped)
 }
 
 /// The argument of a node that only reads it.
-fn read_by(node: Expression) -> Option<Expression> {
+fn argument_only_read(node: Expression) -> Option<Expression> {
     let relabelled = node.node::<pg_sys::RelabelType>().map(|node| node.arg);
     let selected_from = || node.node::<pg_sys::FieldSelect>().map(|node| node.arg);
     let tested = || node.node::<pg_sys::NullTest>().map(|node| node.arg);

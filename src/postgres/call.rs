@@ -39,6 +39,7 @@ impl<'a> Call<'a> {
         Self { info, lifetime: PhantomData }
     }
 
+    /// The function that is called.
     pub fn function(self) -> Oid {
         // SAFETY: a running call knows its function.
         unsafe { (*(*self.info).flinfo).fn_oid }
@@ -68,11 +69,11 @@ impl<'a> Call<'a> {
 
 /// NULL while a query runs. The error if all arguments are constants, because then the planner computes the result.
 pub fn null_unless_planning<T>(error: ErrorReport, call: Call<'_>) -> Result<Option<T>> {
-    let all_constant = call
+    let are_all_constant = call
         .expression()
         .and_then(Expression::call)
         .is_some_and(|(_, arguments)| arguments.iter().all(|argument| argument.constant().is_some()));
-    if all_constant { Err(error) } else { Ok(None) }
+    if are_all_constant { Err(error) } else { Ok(None) }
 }
 
 /// The state of an aggregate, made by `create` in its memory if there is none yet; an error outside an aggregate.

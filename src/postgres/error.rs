@@ -50,10 +50,12 @@ pub fn raise(error: ErrorReport) -> ! {
     unreachable!("an error has been reported")
 }
 
+/// Raises the error for a lack of memory.
 pub fn out_of_memory() -> ! {
     raise(algorithm_error(Error::OutOfMemory))
 }
 
+/// Sends a notice to the client.
 pub fn notice(message: String) {
     notice!("{}", sendable(message));
 }

@@ -79,12 +79,12 @@ impl Expression {
 
     /// A new constant; None for NULL.
     pub fn constant_from<T: IntoDatum>(value: T) -> Option<Self> {
-        let (of_type, mut length, mut by_value) = (T::type_oid(), 0, false);
+        let (data_type, mut length, mut is_by_value) = (T::type_oid(), 0, false);
         let value = value.into_datum()?;
         // SAFETY: the value is of this type.
         unsafe {
-            pg_sys::get_typlenbyval(of_type, &mut length, &mut by_value);
-            Self::new(pg_sys::makeConst(of_type, -1, Oid::INVALID, length.into(), value, false, by_value))
+            pg_sys::get_typlenbyval(data_type, &mut length, &mut is_by_value);
+            Self::new(pg_sys::makeConst(data_type, -1, Oid::INVALID, length.into(), value, false, is_by_value))
         }
     }
 
@@ -141,7 +141,7 @@ impl Expression {
     pub fn outcomes(self) -> Vec<Expression> {
         let inner = self.without_relabelling();
         // SAFETY: COALESCE has a list of expressions; CASE has a list of CaseWhen nodes with results, and a default.
-        let several = unsafe {
+        let alternatives = unsafe {
             if let Some(coalesce) = inner.node::<pg_sys::CoalesceExpr>() {
                 expressions(coalesce.args)
             } else if let Some(case) = inner.node::<pg_sys::CaseExpr>() {
@@ -151,7 +151,7 @@ impl Expression {
                 return vec![inner];
             }
         };
-        several.into_iter().flat_map(Self::outcomes).collect()
+        alternatives.into_iter().flat_map(Self::outcomes).collect()
     }
 
     /// The expressions of the tree, each before those within it.
@@ -188,7 +188,7 @@ impl Expression {
 
     /// The type of a node's value; None if it has none, as ERROR ON ERROR in JSON_VALUE.
     pub(crate) fn any_value_type(self) -> Option<Oid> {
-        Some(self.value_type()).filter(|of_type| *of_type != Oid::INVALID)
+        Some(self.value_type()).filter(|data_type| *data_type != Oid::INVALID)
     }
 
     /// The collation that an operator or a function call uses; the invalid OID if it has none.
@@ -234,10 +234,10 @@ impl Expression {
     ///
     /// # Safety
     /// `T` reads values of the type.
-    unsafe fn value_of<T: FromDatum>(self, wanted: Oid) -> Option<T> {
-        let (of_type, value) = self.constant().filter(|(of_type, _)| *of_type == wanted)?;
+    unsafe fn value_of<T: FromDatum>(self, data_type: Oid) -> Option<T> {
+        let (_, value) = self.constant().filter(|(own_type, _)| *own_type == data_type)?;
         // SAFETY: the constant is of a type that `T` reads, and lives as long as the expression.
-        unsafe { T::from_polymorphic_datum(value, false, of_type) }
+        unsafe { T::from_polymorphic_datum(value, false, data_type) }
     }
 
     /// The value of a constant of the type `T` that is not NULL.
@@ -266,7 +266,7 @@ impl Expression {
 
     /// The value of a constant integer of any type that is not NULL.
     pub fn any_integer(self) -> Option<i64> {
-        self.constant().and_then(|(of_type, value)| integer_value(of_type, value))
+        self.constant().and_then(|(data_type, value)| integer_value(data_type, value))
     }
 
     /// The length of an expression of type `bit`, by its type or, for a constant, by its value; None if it is unknown.
@@ -313,28 +313,28 @@ impl Expression {
 
     /// The expression with the explicit cast that the parser adds to convert it to another type; the expression itself
     /// if it is of this type, and None if there is no such cast.
-    pub fn coerced_to(self, wanted: Oid) -> Option<Self> {
-        self.cast(wanted, -1, pg_sys::CoercionContext::COERCION_EXPLICIT)
+    pub fn coerced_to(self, target_type: Oid) -> Option<Self> {
+        self.cast(target_type, -1, pg_sys::CoercionContext::COERCION_EXPLICIT)
     }
 
     /// The expression with the cast of an assignment to a column of this type and type modifier; None if there is none.
-    pub fn assigned_to(self, wanted: Oid, modifier: i32) -> Option<Self> {
-        self.cast(wanted, modifier, pg_sys::CoercionContext::COERCION_ASSIGNMENT)
+    pub fn assigned_to(self, target_type: Oid, modifier: i32) -> Option<Self> {
+        self.cast(target_type, modifier, pg_sys::CoercionContext::COERCION_ASSIGNMENT)
     }
 
     /// The expression with the implicit cast for an argument of this type; None if there is none.
-    pub fn implicitly_coerced_to(self, wanted: Oid) -> Option<Self> {
-        self.cast(wanted, -1, pg_sys::CoercionContext::COERCION_IMPLICIT)
+    pub fn implicitly_coerced_to(self, target_type: Oid) -> Option<Self> {
+        self.cast(target_type, -1, pg_sys::CoercionContext::COERCION_IMPLICIT)
     }
 
-    fn cast(self, wanted: Oid, modifier: i32, context: pg_sys::CoercionContext::Type) -> Option<Self> {
+    fn cast(self, target_type: Oid, modifier: i32, context: pg_sys::CoercionContext::Type) -> Option<Self> {
         // SAFETY: the node is valid; with a null parser state, only error positions are missing.
         unsafe {
             let coerced = pg_sys::coerce_to_target_type(
                 std::ptr::null_mut(),
                 self.as_ptr(),
                 pg_sys::exprType(self.as_ptr()),
-                wanted,
+                target_type,
                 modifier,
                 context,
                 pg_sys::CoercionForm::COERCE_EXPLICIT_CAST,
@@ -348,7 +348,7 @@ impl Expression {
     }
 
     /// Whether both are the same node.
-    pub fn is(self, other: Self) -> bool {
+    pub fn is_same_node(self, other: Self) -> bool {
         self.0 == other.0
     }
 
@@ -379,7 +379,7 @@ impl Expression {
     /// The expression with other expressions in place of some columns of its table, which are given by attnum.
     pub fn with_columns_replaced(self, replacements: impl Iterator<Item = (i16, Self)>) -> Self {
         // A column without a replacement stays as it is: its varno changes to itself.
-        let others = pg_sys::ReplaceVarsNoMatchOption::REPLACEVARS_CHANGE_VARNO;
+        let unmatched = pg_sys::ReplaceVarsNoMatchOption::REPLACEVARS_CHANGE_VARNO;
         // SAFETY: the list is made here, of valid expressions. Without whole rows, no range table entry is needed.
         unsafe {
             let mut targets = std::ptr::null_mut();
@@ -390,10 +390,11 @@ impl Expression {
             let (node, no_entry, no_link) = (self.as_ptr(), std::ptr::null_mut(), std::ptr::null_mut());
             #[cfg(not(any(feature = "pg18", feature = "pg19")))]
             let replaced =
-                pg_sys::ReplaceVarsFromTargetList(node, OWN_VARNO, 0, no_entry, targets, others, OWN_VARNO, no_link);
+                pg_sys::ReplaceVarsFromTargetList(node, OWN_VARNO, 0, no_entry, targets, unmatched, OWN_VARNO, no_link);
             #[cfg(any(feature = "pg18", feature = "pg19"))]
-            let replaced =
-                pg_sys::ReplaceVarsFromTargetList(node, OWN_VARNO, 0, no_entry, targets, 0, others, OWN_VARNO, no_link);
+            let replaced = pg_sys::ReplaceVarsFromTargetList(
+                node, OWN_VARNO, 0, no_entry, targets, 0, unmatched, OWN_VARNO, no_link,
+            );
             Self::new(replaced).unwrap_or(self)
         }
     }

@@ -1,4 +1,4 @@
-//! Cancelling.
+//! Interrupts: loops check for them, and code that catches errors lets them pass.
 
 use pgrx::pg_sys::panic::ErrorReportWithLevel;
 

@@ -33,8 +33,8 @@ enum Keys {
 
 impl TypeOrder {
     /// The order of a type under a collation, which is the invalid OID if the type has none; an error if the type has
-    /// no order. The error calls the values `what`.
-    pub fn new(value_type: Oid, collation: Oid, what: &str) -> Result<Self> {
+    /// no order. The error calls the values by `values_name`.
+    pub fn new(value_type: Oid, collation: Oid, values_name: &str) -> Result<Self> {
         // SAFETY: any OID of a type may be looked up, and the entry is permanent. PrepareSortSupportFromOrderingOp gets
         // zeros, a collation, a context and the operator of a btree operator class.
         unsafe {
@@ -42,17 +42,17 @@ impl TypeOrder {
             if less == Oid::INVALID {
                 let message = format!("could not identify an ordering operator for type {}", type_name(value_type)?);
                 return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
-                    .with_hint(format!("Cast {what} to a type that can be sorted, such as text.")));
+                    .with_hint(format!("Cast {values_name} to a type that can be sorted, such as text.")));
             }
             let support: pg_sys::SortSupport = pg_sys::palloc0(size_of::<pg_sys::SortSupportData>()).cast();
             (*support).ssup_cxt = pg_sys::CurrentMemoryContext;
             (*support).ssup_collation = collation;
             (*support).abbreviate = true;
             pg_sys::PrepareSortSupportFromOrderingOp(less, support);
-            let is = |other: Comparator| (*support).comparator.is_some_and(|own| std::ptr::fn_addr_eq(own, other));
+            let uses = |other: Comparator| (*support).comparator.is_some_and(|own| std::ptr::fn_addr_eq(own, other));
             let keys = match (*support).abbrev_converter {
-                Some(converter) if is(ssup_datum_unsigned_cmp) => Keys::Abbreviated(converter),
-                None if is(ssup_datum_signed_cmp) || is(ssup_datum_int32_cmp) => Keys::Whole,
+                Some(converter) if uses(ssup_datum_unsigned_cmp) => Keys::Abbreviated(converter),
+                None if uses(ssup_datum_signed_cmp) || uses(ssup_datum_int32_cmp) => Keys::Whole,
                 _ => Keys::None,
             };
             let comparator = (*support).abbrev_full_comparator.or((*support).comparator);

@@ -20,18 +20,18 @@ pub fn is_owner(relation: pg_sys::Oid) -> bool {
     }
 }
 
-/// Runs `f` as the owner, in a security-restricted operation, with pg_catalog first in the search path.
+/// Calls `run` as the owner, in a security-restricted operation, with pg_catalog first in the search path.
 ///
-/// The previous user, restrictions and settings are restored when `f` returns. After a PostgreSQL error, PostgreSQL
+/// The previous user, restrictions and settings are restored when `run` returns. After a PostgreSQL error, PostgreSQL
 /// restores them itself when it ends the (sub)transaction.
-pub(crate) fn as_owner<T>(owner: pg_sys::Oid, f: impl FnOnce() -> T) -> T {
+pub(crate) fn as_owner<T>(owner: pg_sys::Oid, run: impl FnOnce() -> T) -> T {
     let (mut user, mut context) = (pg_sys::InvalidOid, 0);
     let restriction = pg_sys::SECURITY_RESTRICTED_OPERATION as i32;
     // SAFETY: a transaction is running, as in every function call; all changes are undone in reverse order.
     unsafe {
         pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
         pg_sys::SetUserIdAndSecContext(owner, context | restriction);
-        let result = with_safe_search_path(f);
+        let result = with_safe_search_path(run);
         pg_sys::SetUserIdAndSecContext(user, context);
         result
     }

@@ -68,11 +68,11 @@ fn parse(
     let Argument { name, context } = argument;
     // SAFETY: the query is NUL-terminated and lives longer than the parser's state; the table is open.
     with_context(&query, context, || unsafe {
-        let not_one = || {
+        let not_one_expression = || {
             let message = format!("{} must be one expression", name.to_string_lossy());
             user_error(PgSqlErrorCode::ERRCODE_SYNTAX_ERROR, message)
         };
-        let expression = only_expression(pg_sys::pg_parse_query(query.as_ptr())).ok_or_else(not_one)?;
+        let expression = only_expression(pg_sys::pg_parse_query(query.as_ptr())).ok_or_else(not_one_expression)?;
         let state = pg_sys::make_parsestate(std::ptr::null_mut());
         (*state).p_sourcetext = query.as_ptr();
         let (lock, no_alias) = (ACCESS_SHARE, std::ptr::null_mut());
@@ -84,7 +84,7 @@ fn parse(
             return Err(not_supported(format!("cannot use a subquery in {}", name.to_string_lossy())));
         }
         pg_sys::free_parsestate(state);
-        Expression::new(tree).ok_or_else(not_one)
+        Expression::new(tree).ok_or_else(not_one_expression)
     })
 }
 
@@ -107,9 +107,9 @@ unsafe fn only_expression(statements: *mut pg_sys::List) -> Option<*mut pg_sys::
     }
 }
 
-/// Runs `f`. An error of PostgreSQL gets this context, and its position is in `query`, not in the client's statement.
-fn with_context<T>(query: &CStr, context: &CStr, f: impl FnOnce() -> T) -> T {
-    // SAFETY: the callback and the query live until `f` returns or unwinds.
+/// Calls `run`. An error of PostgreSQL gets this context, and its position in `query`, not in the client's statement.
+fn with_context<T>(query: &CStr, context: &CStr, run: impl FnOnce() -> T) -> T {
+    // SAFETY: the callback and the query live until `run` returns or unwinds.
     unsafe {
         let previous = pg_sys::error_context_stack;
         let mut texts = [query.as_ptr(), context.as_ptr()];
@@ -117,7 +117,7 @@ fn with_context<T>(query: &CStr, context: &CStr, f: impl FnOnce() -> T) -> T {
         let mut callback = pg_sys::ErrorContextCallback { previous, callback: Some(add_context), arg: argument };
         let _restore = OnDrop(|| pg_sys::error_context_stack = previous);
         pg_sys::error_context_stack = &raw mut callback;
-        f()
+        run()
     }
 }
 

@@ -20,14 +20,15 @@ thread_local! {
     /// The running statements that may move rows, by their executor's memory.
     static STATEMENTS: RefCell<Vec<pg_sys::MemoryContext>> = const { RefCell::new(Vec::new()) };
     static PREVIOUS_HOOK: Cell<pg_sys::ExecutorRun_hook_type> = const { Cell::new(None) };
-    /// When the client's statement began that loaded the library.
-    static LOADED_BY: Cell<pg_sys::TimestampTz> = const { Cell::new(0) };
+    /// When the client's statement that loaded the library began.
+    static LOADING_STATEMENT_START: Cell<pg_sys::TimestampTz> = const { Cell::new(0) };
 }
 
+/// Sets the hook that notes statements. Called once, when the library is loaded.
 pub fn initialise() {
     // SAFETY: the library is loaded by one thread, and is never unloaded.
     unsafe {
-        LOADED_BY.set(pg_sys::GetCurrentStatementStartTimestamp());
+        LOADING_STATEMENT_START.set(pg_sys::GetCurrentStatementStartTimestamp());
         PREVIOUS_HOOK.set(pg_sys::ExecutorRun_hook);
         pg_sys::ExecutorRun_hook = Some(run);
     }
@@ -44,12 +45,12 @@ pub fn may_complete_move(event: &RowEvent, statement: pg_sys::MemoryContext) -> 
         return false;
     }
     // SAFETY: the functions only read variables.
-    let (is_applied, began) = unsafe { (pg_sys::IsLogicalWorker(), pg_sys::GetCurrentStatementStartTimestamp()) };
+    let (is_applied, start) = unsafe { (pg_sys::IsLogicalWorker(), pg_sys::GetCurrentStatementStartTimestamp()) };
     if is_applied && is_applied_update() {
         return true;
     }
     let is_noted = STATEMENTS.with_borrow(|statements| statements.contains(&statement));
-    (is_noted || !is_applied && began == LOADED_BY.get()) && has_deleted_elsewhere(&table)
+    (is_noted || !is_applied && start == LOADING_STATEMENT_START.get()) && has_deleted_elsewhere(&table)
 }
 
 /// Runs a statement. Errors pass through unchanged: nothing in this function needs to be dropped.
@@ -62,11 +63,11 @@ unsafe extern "C-unwind" fn run(
     // SAFETY: PostgreSQL passes a statement that is ready to run, and what the other functions expect.
     unsafe {
         note(query);
-        let run = PREVIOUS_HOOK.get().unwrap_or(standard_ExecutorRun);
+        let run_query = PREVIOUS_HOOK.get().unwrap_or(standard_ExecutorRun);
         #[cfg(not(any(feature = "pg18", feature = "pg19")))]
-        run(query, direction, count, execute_once);
+        run_query(query, direction, count, execute_once);
         #[cfg(any(feature = "pg18", feature = "pg19"))]
-        run(query, direction, count);
+        run_query(query, direction, count);
     }
 }
 
@@ -104,10 +105,11 @@ fn has_deleted_elsewhere(table: &Relation) -> bool {
     !is_counted || members.iter().filter(|&&member| member != table.oid()).any(has_deleted)
 }
 
-/// Whether the worker of logical replication, which this process is, fires the trigger while it applies an UPDATE. It
-/// moves a row by a DELETE and an INSERT. Only the context of its errors names the message that it applies: its line is
-/// the only one unless another function or statement runs meanwhile. The name is the same in all languages; that of the
-/// table has its schema before a point. If no message is named, do not take the row for new.
+/// Whether this process, a worker of logical replication, fires the trigger while it applies an UPDATE. A worker moves
+/// a row by a DELETE and an INSERT. Only the context of its errors names the type of the message that it applies:
+/// `.. during message type "UPDATE" for replication target relation "public.docs" ..`. The type is the same in all
+/// languages, and has no point, unlike the table's name. The context has one line, unless another function or statement
+/// runs meanwhile. The initial copy of a table has new rows only. Else a row counts as moved if no type is named.
 fn is_applied_update() -> bool {
     // SAFETY: this process is a worker. The function returns null or a NUL-terminated text in memory of its own.
     let (state, context) = unsafe {

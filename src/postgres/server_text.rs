@@ -26,8 +26,9 @@ pub fn encoding() -> pg_enc::Type {
 
 /// The bytes of a text in a server encoding other than UTF-8, as a `String` that [`split_raw`] can split again.
 pub fn from_server_bytes(text: &[u8]) -> String {
-    let private = |byte: u8| char::from_u32(CHARACTER_OF_BYTE_0 + u32::from(byte)).filter(|_| !byte.is_ascii());
-    text.iter().map(|&byte| private(byte).unwrap_or(char::from(byte))).collect()
+    let private_character =
+        |byte: u8| char::from_u32(CHARACTER_OF_BYTE_0 + u32::from(byte)).filter(|_| !byte.is_ascii());
+    text.iter().map(|&byte| private_character(byte).unwrap_or(char::from(byte))).collect()
 }
 
 /// The parts of a text: UTF-8, and the bytes in the server's encoding that follow it.
@@ -60,9 +61,9 @@ pub fn readable(text: &str) -> Cow<'_, str> {
 /// Converts a text of the server to UTF-8. A code that has no Unicode character becomes U+FFFD, so that a message about
 /// it is no error of its own. SQL_ASCII is read as UTF-8.
 fn convert(text: &[u8]) -> Cow<'_, str> {
-    let (from, to) = (encoding(), pg_enc::PG_UTF8);
+    let (from, to) = (encoding() as i32, pg_enc::PG_UTF8 as i32);
     // SAFETY: a transaction is running, as in every function call.
-    let conversion = unsafe { pg_sys::FindDefaultConversionProc(from as i32, to as i32) };
+    let conversion = unsafe { pg_sys::FindDefaultConversionProc(from, to) };
     if conversion == pg_sys::InvalidOid {
         return String::from_utf8_lossy(text);
     }
@@ -75,7 +76,6 @@ fn convert(text: &[u8]) -> Cow<'_, str> {
         let consumed_bytes = unsafe {
             let (source, length) = (rest.as_mut_ptr(), rest.len() as i32);
             let (target, capacity, no_error) = (target.as_mut_ptr(), target.len() as i32, true);
-            let (from, to) = (from as i32, to as i32);
             pg_sys::pg_do_encoding_conversion_buf(conversion, from, to, source, length, target, capacity, no_error)
         };
         converted.extend(CStr::from_bytes_until_nul(&target).map(CStr::to_string_lossy));
@@ -83,7 +83,7 @@ fn convert(text: &[u8]) -> Cow<'_, str> {
         if !rest.is_empty() {
             converted.push(char::REPLACEMENT_CHARACTER);
             // SAFETY: there is a byte, the first of a character.
-            let length = unsafe { pg_sys::pg_encoding_mblen(from as i32, rest.as_ptr().cast()) } as usize;
+            let length = unsafe { pg_sys::pg_encoding_mblen(from, rest.as_ptr().cast()) } as usize;
             let end = length.min(rest.len());
             rest = &mut rest[end..];
         }

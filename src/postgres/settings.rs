@@ -8,10 +8,10 @@ use pgrx::pg_sys;
 const SAFE_SEARCH_PATH: &CStr = c"pg_catalog, pg_temp";
 
 /// The settings on which arithmetic of times depends.
-const OF_TIMES: [Setting; 2] = [(c"TimeZone", c"UTC"), (c"timezone_abbreviations", c"Default")];
+const TIME_SETTINGS: [Setting; 2] = [(c"TimeZone", c"UTC"), (c"timezone_abbreviations", c"Default")];
 
 /// The other settings that decide how PostgreSQL prints and reads names, literals, operators and values.
-const FIXED: [Setting; 12] = [
+const OTHER_SETTINGS: [Setting; 12] = [
     (c"search_path", SAFE_SEARCH_PATH),
     (c"standard_conforming_strings", c"on"),
     (c"backslash_quote", c"safe_encoding"),
@@ -29,37 +29,37 @@ const FIXED: [Setting; 12] = [
 /// A name and a value.
 type Setting = (&'static CStr, &'static CStr);
 
-/// Runs `f` under [`SAFE_SEARCH_PATH`].
-pub fn with_safe_search_path<T>(f: impl FnOnce() -> T) -> T {
-    with_fixed([(c"search_path", SAFE_SEARCH_PATH)].into_iter(), f)
+/// Calls `run` under [`SAFE_SEARCH_PATH`].
+pub fn with_safe_search_path<T>(run: impl FnOnce() -> T) -> T {
+    with_fixed([(c"search_path", SAFE_SEARCH_PATH)].into_iter(), run)
 }
 
-/// Runs `f` under settings by which SQL and values mean the same, and are printed the same, whatever a session has set.
-pub fn with_fixed_settings<T>(f: impl FnOnce() -> T) -> T {
-    with_fixed(OF_TIMES.into_iter().chain(FIXED), f)
+/// Calls `run` under settings by which SQL and values mean and print the same, whatever a session has set.
+pub fn with_fixed_settings<T>(run: impl FnOnce() -> T) -> T {
+    with_fixed(TIME_SETTINGS.into_iter().chain(OTHER_SETTINGS), run)
 }
 
-/// Runs `f` with times in UTC.
-pub fn with_fixed_times<T>(f: impl FnOnce() -> T) -> T {
-    with_fixed(OF_TIMES.into_iter(), f)
+/// Calls `run` with times in UTC.
+pub fn with_fixed_times<T>(run: impl FnOnce() -> T) -> T {
+    with_fixed(TIME_SETTINGS.into_iter(), run)
 }
 
-fn with_fixed<T>(settings: impl Iterator<Item = Setting>, f: impl FnOnce() -> T) -> T {
+fn with_fixed<T>(settings: impl Iterator<Item = Setting>, run: impl FnOnce() -> T) -> T {
     with_settings(|| {
         // Reading the file of time zones takes as long as many rows.
         let differs = |&(name, value): &Setting| read_setting(name).as_deref() != value.to_str().ok();
         settings.filter(differs).for_each(|(name, value)| set_locally(name, value));
-        f()
+        run()
     })
 }
 
-/// Runs `f`, then restores the settings that it has changed with [`set_locally`].
-pub fn with_settings<T>(f: impl FnOnce() -> T) -> T {
+/// Calls `run`, then restores the settings that it has changed with [`set_locally`].
+pub fn with_settings<T>(run: impl FnOnce() -> T) -> T {
     // SAFETY: a transaction is running, as in every function call.
     unsafe {
-        let settings = pg_sys::NewGUCNestLevel();
-        let result = f();
-        pg_sys::AtEOXact_GUC(false, settings);
+        let level = pg_sys::NewGUCNestLevel();
+        let result = run();
+        pg_sys::AtEOXact_GUC(false, level);
         result
     }
 }
@@ -76,6 +76,7 @@ pub fn work_mem() -> usize {
     usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(0).saturating_mul(1024)
 }
 
+/// The value of a setting; None if there is no such setting.
 pub fn read_setting(name: &CStr) -> Option<String> {
     // SAFETY: the name is NUL-terminated; the result is null, or NUL-terminated and copied at once.
     unsafe {

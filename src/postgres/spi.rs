@@ -10,7 +10,7 @@ use super::text::{from_server, to_server};
 
 /// Runs a statement, and returns the number of rows it processed.
 pub fn execute(statement: &str) -> Result<u64> {
-    connected(|| run(statement, false))
+    with_connection(|| run(statement, false))
 }
 
 /// The first column of a query's result, without NULLs. Its operators are PostgreSQL's own, whatever the search path.
@@ -25,28 +25,29 @@ pub fn query_strings(query: &str) -> Result<Vec<String>> {
             let Some(table) = pg_sys::SPI_tuptable.as_ref() else {
                 return Ok(Vec::new());
             };
-            let get = |row: u64| pg_sys::SPI_getvalue(*table.vals.add(row as usize), table.tupdesc, 1);
-            (0..table.numvals).map(get).filter(|value| !value.is_null()).map(|value| from_server(value)).collect()
+            let read_value = |row: u64| pg_sys::SPI_getvalue(*table.vals.add(row as usize), table.tupdesc, 1);
+            let values = (0..table.numvals).map(read_value).filter(|value| !value.is_null());
+            values.map(|value| from_server(value)).collect()
         }
     };
-    connected(|| with_safe_search_path(run_query))
+    with_connection(|| with_safe_search_path(run_query))
 }
 
-fn connected<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
-    // SAFETY: each connection is finished here or, if `f` fails, by PostgreSQL at the end of the transaction.
+fn with_connection<T>(use_connection: impl FnOnce() -> Result<T>) -> Result<T> {
+    // SAFETY: each connection is finished here or, after an error, by PostgreSQL at the end of the transaction.
     unsafe {
         check(pg_sys::SPI_connect())?;
-        let result = f()?;
+        let result = use_connection()?;
         check(pg_sys::SPI_finish())?;
         Ok(result)
     }
 }
 
-fn run(statement: &str, read_only: bool) -> Result<u64> {
+fn run(statement: &str, is_read_only: bool) -> Result<u64> {
     let statement = to_server(statement)?;
     // SAFETY: SPI is connected, and the statement is NUL-terminated.
     unsafe {
-        check(pg_sys::SPI_execute(statement.as_ptr(), read_only, 0))?;
+        check(pg_sys::SPI_execute(statement.as_ptr(), is_read_only, 0))?;
         Ok(pg_sys::SPI_processed)
     }
 }

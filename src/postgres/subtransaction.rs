@@ -9,9 +9,9 @@ use pgrx::pg_sys::panic::CaughtError;
 use super::error::{Result, raise};
 use super::interrupts::is_interrupt;
 
-/// Runs `f` in a subtransaction, and returns the message of its error. `f` must change nothing: if it succeeds, the
+/// Calls `run` in a subtransaction, and returns the message of its error. It must change nothing: if it succeeds, the
 /// subtransaction is released, and changes would stay. An interrupt is raised, and a panic continues.
-pub fn try_in_subtransaction(f: impl FnOnce() -> Result<()> + UnwindSafe) -> Result<(), String> {
+pub fn try_in_subtransaction(run: impl FnOnce() -> Result<()> + UnwindSafe) -> Result<(), String> {
     // SAFETY: the only caller is the SQL function simhash_guard_error. It runs in a transaction and, being PARALLEL
     // UNSAFE, not in parallel mode. Memory and resources are the caller's again when the subtransaction has ended.
     unsafe {
@@ -23,7 +23,7 @@ pub fn try_in_subtransaction(f: impl FnOnce() -> Result<()> + UnwindSafe) -> Res
         pg_sys::BeginInternalSubTransaction(std::ptr::null());
         pg_sys::CurrentMemoryContext = memory;
         PgTryBuilder::new(|| {
-            f().unwrap_or_else(|error| raise(error));
+            run().unwrap_or_else(|error| raise(error));
             pg_sys::ReleaseCurrentSubTransaction();
             restore();
             Ok(())

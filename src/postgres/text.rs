@@ -100,13 +100,13 @@ fn as_utf8(text: &[u8]) -> Result<&str> {
     simdutf8::basic::from_utf8(text).map_err(|_| utf8_error(text))
 }
 
-/// The standard library takes longer, but reports where a text is invalid.
+/// The error for a text that is not UTF-8. The standard library finds where it is invalid, which takes longer.
 #[cold]
 fn utf8_error(text: &[u8]) -> ErrorReport {
     let valid = str::from_utf8(text).map_or_else(|error| error.valid_up_to(), str::len);
-    let wrong: Vec<String> = text[valid..].iter().take(4).map(|byte| format!("0x{byte:02x}")).collect();
+    let invalid_bytes: Vec<String> = text[valid..].iter().take(4).map(|byte| format!("0x{byte:02x}")).collect();
     user_error(PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE, "text is not valid UTF-8")
-        .with_detail(format!("Invalid byte sequence at byte {}: {}.", valid + 1, wrong.join(" ")))
+        .with_detail(format!("Invalid byte sequence at byte {}: {}.", valid + 1, invalid_bytes.join(" ")))
         .with_hint("In a SQL_ASCII database, store text as UTF-8, or convert it with convert_from().")
 }
 

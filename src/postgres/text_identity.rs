@@ -42,6 +42,7 @@ pub struct CachedText {
 const RETAINED_BYTES: usize = 64 << 10;
 
 impl CachedText {
+    /// Whether this is the text with that identity; false without an identity.
     pub fn has_identity(&self, text: Option<TextIdentity<'_>>) -> bool {
         text.is_some_and(|text| self.command == text.command && self.varlena == text.varlena)
     }

@@ -13,43 +13,43 @@ use super::text::from_server;
 
 /// An INSERT or UPDATE of a row, before which a trigger function is called. Valid until the call ends.
 pub struct RowEvent<'a> {
-    data: &'a pg_sys::TriggerData,
+    trigger_data: &'a pg_sys::TriggerData,
 }
 
 impl<'a> RowEvent<'a> {
     /// Reads a trigger function's call. Unless it is before an INSERT or UPDATE of each row, an error with this hint.
     pub fn from_call(call: Call<'a>, function: &str, usage: &'static str) -> Result<Self> {
-        let wrong = |what: &str| protocol_violated(format!("{function} {what}"), usage);
+        let violation = |problem: &str| protocol_violated(format!("{function} {problem}"), usage);
         let Some(context) = call.context(pg_sys::NodeTag::T_TriggerData) else {
-            return Err(wrong("was not called as a trigger"));
+            return Err(violation("was not called as a trigger"));
         };
         // SAFETY: a node of this type, which the trigger manager passes and which outlives the call.
-        let data = unsafe { &*context.cast::<pg_sys::TriggerData>() };
-        if data.tg_event & pg_sys::TRIGGER_EVENT_ROW == 0 {
-            return Err(wrong("must be fired for each row"));
+        let trigger_data = unsafe { &*context.cast::<pg_sys::TriggerData>() };
+        if trigger_data.tg_event & pg_sys::TRIGGER_EVENT_ROW == 0 {
+            return Err(violation("must be fired for each row"));
         }
-        if data.tg_event & pg_sys::TRIGGER_EVENT_TIMINGMASK != pg_sys::TRIGGER_EVENT_BEFORE {
-            return Err(wrong("must be fired before the event"));
+        if trigger_data.tg_event & pg_sys::TRIGGER_EVENT_TIMINGMASK != pg_sys::TRIGGER_EVENT_BEFORE {
+            return Err(violation("must be fired before the event"));
         }
-        match data.tg_event & pg_sys::TRIGGER_EVENT_OPMASK {
-            pg_sys::TRIGGER_EVENT_INSERT | pg_sys::TRIGGER_EVENT_UPDATE => Ok(Self { data }),
-            _ => Err(wrong("must be fired for INSERT or UPDATE")),
+        match trigger_data.tg_event & pg_sys::TRIGGER_EVENT_OPMASK {
+            pg_sys::TRIGGER_EVENT_INSERT | pg_sys::TRIGGER_EVENT_UPDATE => Ok(Self { trigger_data }),
+            _ => Err(violation("must be fired for INSERT or UPDATE")),
         }
     }
 
     fn is_update(&self) -> bool {
         // An INSERT has no `tg_newtuple`: its new row is `tg_trigtuple`.
-        !self.data.tg_newtuple.is_null()
+        !self.trigger_data.tg_newtuple.is_null()
     }
 
     /// The row to be stored, in the form that the trigger returns.
     pub fn new_tuple(&self) -> pg_sys::HeapTuple {
-        if self.is_update() { self.data.tg_newtuple } else { self.data.tg_trigtuple }
+        if self.is_update() { self.trigger_data.tg_newtuple } else { self.trigger_data.tg_trigtuple }
     }
 
     /// The row to be stored.
     pub fn new_row(&self) -> Row<'_> {
-        let slot = if self.is_update() { self.data.tg_newslot } else { self.data.tg_trigslot };
+        let slot = if self.is_update() { self.trigger_data.tg_newslot } else { self.trigger_data.tg_trigslot };
         // SAFETY: the slot is the trigger manager's, which holds the row until the call ends.
         unsafe { Row::new(slot) }
     }
@@ -57,19 +57,19 @@ impl<'a> RowEvent<'a> {
     /// The row before an UPDATE; None for an INSERT.
     pub fn old_row(&self) -> Option<Row<'_>> {
         // SAFETY: the slot is the trigger manager's, which holds the row until the call ends.
-        self.is_update().then(|| unsafe { Row::new(self.data.tg_trigslot) })
+        self.is_update().then(|| unsafe { Row::new(self.trigger_data.tg_trigslot) })
     }
 
     /// Whether the UPDATE statement writes this column. Other triggers may write further columns.
     pub fn writes(&self, column: i16) -> bool {
         let member = i32::from(column) - pg_sys::FirstLowInvalidHeapAttributeNumber;
         // SAFETY: the trigger manager passes the columns of the table that the UPDATE writes.
-        unsafe { pg_sys::bms_is_member(member, self.data.tg_updatedcols) }
+        unsafe { pg_sys::bms_is_member(member, self.trigger_data.tg_updatedcols) }
     }
 
     pub fn table(&self) -> Relation {
         // SAFETY: the trigger's table is open until the call ends.
-        unsafe { Relation::opened_by_server(self.data.tg_relation) }
+        unsafe { Relation::opened_by_server(self.trigger_data.tg_relation) }
     }
 
     /// The row to be stored, with another value in one column.
@@ -81,7 +81,7 @@ impl<'a> RowEvent<'a> {
         let mut value = value.unwrap_or_else(pg_sys::Datum::null);
         // SAFETY: the trigger's table is open, and the caller's value is of its column's type.
         unsafe {
-            let descriptor = (*self.data.tg_relation).rd_att;
+            let descriptor = (*self.trigger_data.tg_relation).rd_att;
             let row = self.new_tuple();
             pg_sys::heap_modify_tuple_by_cols(row, descriptor, 1, &mut column, &mut value, &mut is_null)
         }
@@ -89,7 +89,7 @@ impl<'a> RowEvent<'a> {
 
     pub fn trigger(&self) -> &pg_sys::Trigger {
         // SAFETY: the data of a call points to its trigger.
-        unsafe { &*self.data.tg_trigger }
+        unsafe { &*self.trigger_data.tg_trigger }
     }
 
     pub fn trigger_name(&self) -> Result<String> {
@@ -103,6 +103,7 @@ impl<'a> RowEvent<'a> {
     }
 }
 
+/// The error for a wrong call of a trigger function; the hint says how to use it.
 pub fn protocol_violated(message: String, usage: &'static str) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED, message).with_hint(usage)
 }
@@ -112,7 +113,7 @@ pub fn protocol_violated(message: String, usage: &'static str) -> ErrorReport {
 /// # Safety
 /// The trigger is PostgreSQL's: it has `tgnargs` arguments, which are NUL-terminated.
 pub unsafe fn arguments(trigger: &pg_sys::Trigger) -> Vec<&CStr> {
-    let read_argument = |i| unsafe { CStr::from_ptr((*trigger.tgargs.add(i)).cast::<c_char>()) };
+    let read_argument = |position| unsafe { CStr::from_ptr((*trigger.tgargs.add(position)).cast::<c_char>()) };
     (0..trigger.tgnargs as usize).map(read_argument).collect()
 }
 

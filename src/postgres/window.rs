@@ -17,9 +17,9 @@ pub struct Window<'a> {
     call: Call<'a>,
     object: windowapi::WindowObject,
     /// The number of rows in the partition.
-    pub rows: usize,
+    pub row_count: usize,
     /// The position of the current row in the partition, from 0.
-    pub current: usize,
+    pub current_position: usize,
     /// A number for each row. They are zero when the partition begins, and last until it ends.
     pub numbers: &'a mut [u32],
     pub memory: &'a mut PartitionMemory,
@@ -32,9 +32,9 @@ pub struct PartitionMemory {
     stored: *mut Option<pg_sys::Datum>,
     stored_count: usize,
     /// The number of values for which there is memory.
-    reserved: usize,
+    reserved_count: usize,
     stored_argument: c_int,
-    /// For the function: false when the partition begins.
+    /// Set by the function once it has computed the numbers; false when the partition begins.
     pub is_computed: bool,
 }
 
@@ -48,56 +48,56 @@ impl<'a> Window<'a> {
         };
         // SAFETY: the window object of the running call. The memory has the same size in each call of a partition, and
         // lives as long as the partition. PostgreSQL zeroed it when the partition began; since then only these types
-        // were written. `rows` numbers follow its fields, which are aligned as they are. Nothing else refers to it.
+        // were written. A number for each row follows its fields, aligned as they are. Nothing else refers to it.
         unsafe {
-            let (rows, current, memory) = guarded(|| {
+            let (row_count, current_position, memory) = guarded(|| {
                 // An error with RESPECT NULLS or IGNORE NULLS.
                 #[cfg(feature = "pg19")]
                 windowapi::WinCheckAndInitializeNullTreatment(object, false, call.info);
-                let rows = windowapi::WinGetPartitionRowCount(object);
-                let current = windowapi::WinGetCurrentPosition(object);
-                let memory = if rows <= max_rows as i64 {
-                    let numbers = rows as usize * size_of::<u32>();
+                let row_count = windowapi::WinGetPartitionRowCount(object);
+                let current_position = windowapi::WinGetCurrentPosition(object);
+                let memory = if row_count <= max_rows as i64 {
+                    let numbers = row_count as usize * size_of::<u32>();
                     windowapi::WinGetPartitionLocalMemory(object, size_of::<PartitionMemory>() + numbers)
                 } else {
                     ptr::null_mut()
                 };
-                (rows as usize, current as usize, memory.cast::<PartitionMemory>())
+                (row_count as usize, current_position as usize, memory.cast::<PartitionMemory>())
             });
             if memory.is_null() {
-                return Err(too_many(rows));
+                return Err(too_many(row_count));
             }
-            let numbers = slice::from_raw_parts_mut(memory.add(1).cast(), rows);
-            Ok(Self { call, object, rows, current, numbers, memory: &mut *memory })
+            let numbers = slice::from_raw_parts_mut(memory.add(1).cast(), row_count);
+            Ok(Self { call, object, row_count, current_position, numbers, memory: &mut *memory })
         }
     }
 
     /// Allocates the memory to store `count` values of an argument until the partition ends: 16 bytes for each.
     pub fn reserve(&mut self, argument: c_int, count: usize) {
         let size = count * size_of::<Option<pg_sys::Datum>>();
-        // SAFETY: the context of the partition's memory, in which the array lives as long.
+        // SAFETY: the context of the partition's memory, in which the array lives as long as that memory.
         unsafe {
-            let partition = pg_sys::GetMemoryChunkContext((&raw mut *self.memory).cast());
-            self.memory.stored = pg_sys::MemoryContextAllocHuge(partition, size).cast();
+            let partition_context = pg_sys::GetMemoryChunkContext((&raw mut *self.memory).cast());
+            self.memory.stored = pg_sys::MemoryContextAllocHuge(partition_context, size).cast();
         }
-        (self.memory.stored_count, self.memory.reserved, self.memory.stored_argument) = (0, count, argument);
+        (self.memory.stored_count, self.memory.reserved_count, self.memory.stored_argument) = (0, count, argument);
     }
 
-    /// Stores a copy of the argument's value at the current row in the memory that is reserved. Returns its index.
+    /// Stores a copy of the argument's value at the current row in the reserved memory, and returns its index there.
     pub fn store(&mut self) -> usize {
         let index = self.memory.stored_count;
-        assert!(index < self.memory.reserved, "all {index} values that were reserved are stored");
-        let (mut length, mut by_value) = (0, false);
+        assert!(index < self.memory.reserved_count, "all {index} values that were reserved are stored");
+        let (mut length, mut is_by_value) = (0, false);
         let argument = self.memory.stored_argument;
         let value = self.current_datum(argument);
         // SAFETY: the value is of the argument's type, and its copy lives as long as the partition's memory. The array
-        // has `reserved` elements.
+        // has `reserved_count` elements.
         unsafe {
-            let partition = pg_sys::GetMemoryChunkContext((&raw mut *self.memory).cast());
-            pg_sys::get_typlenbyval(self.call.argument_type(argument), &mut length, &mut by_value);
-            let before = pg_sys::MemoryContextSwitchTo(partition);
-            let value = value.map(|value| pg_sys::datumCopy(value, by_value, length.into()));
-            pg_sys::MemoryContextSwitchTo(before);
+            let partition_context = pg_sys::GetMemoryChunkContext((&raw mut *self.memory).cast());
+            pg_sys::get_typlenbyval(self.call.argument_type(argument), &mut length, &mut is_by_value);
+            let previous_context = pg_sys::MemoryContextSwitchTo(partition_context);
+            let value = value.map(|value| pg_sys::datumCopy(value, is_by_value, length.into()));
+            pg_sys::MemoryContextSwitchTo(previous_context);
             self.memory.stored.add(index).write(value);
         }
         self.memory.stored_count += 1;
@@ -128,35 +128,35 @@ impl<'a> Window<'a> {
         (!is_null).then_some(datum)
     }
 
-    /// Reads a `bigint` argument at consecutive rows of the partition from `position` on, which is at most 2^31 - 1. It
-    /// is evaluated in the current memory context, which PostgreSQL does not reset before the function returns.
+    /// Reads a `bigint` argument at consecutive rows of the partition from `position` on, which is at most 2^31 - 1.
+    /// Computes it in the current memory context, which PostgreSQL does not reset before the function returns.
     pub fn bigints_from(&self, argument: c_int, position: usize, values: &mut [Option<i64>]) {
         // SAFETY: the window is the running call's, and in SQL the argument is a bigint, which is its datum.
         unsafe {
             guarded(|| {
-                for (row, value) in (position as c_int..).zip(values) {
-                    *value = self.at(argument, row).map(|datum| datum.value() as i64);
+                for (position, value) in (position as c_int..).zip(values) {
+                    *value = self.argument_at(argument, position).map(|datum| datum.value() as i64);
                 }
             });
         }
     }
 
-    /// Calls `f` with a `text` argument at a row, detoasted in the current memory context; None if it is NULL.
-    pub fn with_text<T>(&self, argument: c_int, position: usize, f: impl FnOnce(RawText<'_>) -> T) -> Option<T> {
-        // SAFETY: the window is the running call's, and in SQL the argument is a text. `f` uses its bytes at once.
-        unsafe { RawText::from_datum(guarded(|| self.at(argument, position as c_int))?, false).map(f) }
+    /// Calls `read` with a `text` argument at a position, detoasted in the current memory context; None if it is NULL.
+    pub fn with_text<T>(&self, argument: c_int, position: usize, read: impl FnOnce(RawText<'_>) -> T) -> Option<T> {
+        // SAFETY: the window is the running call's, and in SQL the argument is a text. `read` uses its bytes at once.
+        unsafe { RawText::from_datum(guarded(|| self.argument_at(argument, position as c_int))?, false).map(read) }
     }
 
-    /// An argument at a row of the partition; None if it is NULL, or if there is no such row.
+    /// An argument at a position in the partition; None if it is NULL, or if there is no such row.
     ///
     /// # Safety
     /// The call is guarded.
-    unsafe fn at(&self, argument: c_int, row: c_int) -> Option<pg_sys::Datum> {
+    unsafe fn argument_at(&self, argument: c_int, position: c_int) -> Option<pg_sys::Datum> {
         let (mut is_null, mut is_out) = (false, false);
-        let (null, out) = (&mut is_null, &mut is_out);
+        let (from_head, null, out) = (windowapi::FROM_HEAD, &mut is_null, &mut is_out);
         // SAFETY: the window is the running call's.
         let value = unsafe {
-            windowapi::WinGetFuncArgInPartition(self.object, argument, row, windowapi::FROM_HEAD, false, null, out)
+            windowapi::WinGetFuncArgInPartition(self.object, argument, position, from_head, false, null, out)
         };
         (!is_null && !is_out).then_some(value)
     }

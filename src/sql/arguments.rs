@@ -13,7 +13,8 @@ pub fn required<T>(value: Option<T>, argument: &str) -> Result<T> {
     })
 }
 
-pub fn name(name: Option<&CStr>, argument: &str) -> Result<String> {
+/// The value of an argument of type `name`; an error if it is NULL.
+pub fn required_name(name: Option<&CStr>, argument: &str) -> Result<String> {
     from_bytes(required(name, argument)?.to_bytes())
 }
 

@@ -15,7 +15,7 @@ use super::version::check_command;
 /// The OID of the language C, from PostgreSQL's `catalog/pg_language.dat`, which pgrx leaves out. It never changes.
 const C_LANGUAGE: Oid = Oid::from_u32(13);
 
-// The argument types of functions.
+// The argument types of the extension's functions with these names.
 pub const SIMHASH_BLOCK: &[Oid] = &[pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID];
 pub const SIMHASH_BAND: &[Oid] = &[pg_sys::TEXTOID, pg_sys::INT4OID, pg_sys::JSONBOID];
 pub const SIMHASH_SIZE: &[Oid] = &[pg_sys::TEXTOID, pg_sys::JSONBOID];
@@ -40,7 +40,7 @@ impl ExtensionSchema {
     ///
     /// It must have the extension's planner support function `support`, which distinguishes it from functions of other
     /// extensions with the same name.
-    pub fn of(function: Oid, name: &CStr, arguments: &[Oid], support: &CStr) -> Option<Self> {
+    pub fn of_own_function(function: Oid, name: &CStr, arguments: &[Oid], support: &CStr) -> Option<Self> {
         let schema = Self::beside(function)?;
         // SAFETY: get_func_support looks up a system cache.
         let support_function = unsafe { pg_sys::get_func_support(function) };
@@ -51,24 +51,25 @@ impl ExtensionSchema {
 
     /// The schema of a function, if the extension's planner support function is in it too.
     pub fn beside(function: Oid) -> Option<Self> {
-        let is_own = function.to_u32() >= pg_sys::FirstNormalObjectId;
-        let schema = is_own.then(|| Self::from_function(function)).flatten()?;
+        // No function of PostgreSQL's own is looked up.
+        let is_installed = function.to_u32() >= pg_sys::FirstNormalObjectId;
+        let schema = is_installed.then(|| Self::from_function(function)).flatten()?;
         schema.function(c"simhash_block_support", &[pg_sys::INTERNALOID]).map(|_| schema)
     }
 
     /// Whether a function is one of the extension's own in C.
     pub fn owns(self, function: Oid) -> bool {
         // SAFETY: getExtensionOfObject looks up a catalog by an OID.
-        let extension = |function| unsafe { pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function) };
+        let extension_of = |function| unsafe { pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function) };
         let read_language = |row: &pg_sys::FormData_pg_proc| row.prolang;
         // SAFETY: the key of this cache is an OID, and its rows are of this form.
         let language = unsafe { read_cached(pg_sys::SysCacheIdentifier::PROCOID, &[function.into()], read_language) };
-        let own = self.function(c"simhash_block_support", &[pg_sys::INTERNALOID]).map(extension);
-        language == Some(C_LANGUAGE) && own == Some(extension(function)) && own != Some(Oid::INVALID)
+        let own = self.function(c"simhash_block_support", &[pg_sys::INTERNALOID]).map(extension_of);
+        language == Some(C_LANGUAGE) && own == Some(extension_of(function)) && own != Some(Oid::INVALID)
     }
 
-    /// The schema of the extension, while its command `call` runs. An error if the library is of another version.
-    pub fn running(call: Call<'_>) -> Result<Self> {
+    /// The schema of a command of the extension, whose call is running. An error if the library is of another version.
+    pub fn of_call(call: Call<'_>) -> Result<Self> {
         check_command(call.function())?;
         Self::from_function(call.function()).ok_or_else(|| {
             user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, "the extension's schema is not known")
@@ -102,8 +103,10 @@ impl ExtensionSchema {
         if function.is_none() || function != self.function(name, arguments) {
             let message =
                 format!("function {} of pg_simhash does not exist in the extension's schema", name.to_string_lossy());
-            return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
-                .with_hint("If the extension is being moved to another schema, call again; or run ALTER EXTENSION pg_simhash UPDATE."));
+            return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message).with_hint(
+                "If the extension is being moved to another schema, call again; or run ALTER EXTENSION pg_simhash \
+                 UPDATE.",
+            ));
         }
         let schema = lock_schema_name(self.0)?;
         Ok(quote_qualified_identifier(schema, name.to_string_lossy().into_owned()))

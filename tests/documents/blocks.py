@@ -14,7 +14,7 @@ NAME = re.compile(r"(?://|#|--) (\S+\.\w+)$")
 
 
 def blocks(text, section=None):
-    """The language and the lines of each block of the section, a heading of the second level, or of the whole text."""
+    """The language and the lines of each block of the text or, if one is named, of a section of the second level."""
     inside = section is None
     language = None
     for line in text.splitlines():

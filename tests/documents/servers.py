@@ -23,7 +23,38 @@ ADDRESS = re.compile(r"(\w+)=(?:(\w+)@)?(.+):(\d+)")
 PLACE = re.compile(r"-- on (?:the (\w+)|server (\w+)|(each) server)(, in the database postgres)?$")
 
 
-def places(first_line, addresses):
+def main():
+    document, section, *servers = sys.argv[1:]
+    addresses = {}
+    for server in servers:
+        name, user, host, port = ADDRESS.fullmatch(server).groups()
+        addresses[name] = (user or ("app" if addresses else "postgres"), host, port)
+    text = pathlib.Path(document).read_text(encoding="utf-8")
+    count = compared = failed = 0
+    printed = {}
+    for language, lines in blocks(text, section):
+        if language == "sql":
+            count += 1
+            names, in_postgres = read_place(lines[0], addresses)
+            printed = {name: run(name, "\n".join(lines), addresses, in_postgres) for name in names}
+            continue
+        if language == "text":
+            if not printed:
+                sys.exit(f"no SQL comes before a text block: {lines[:1]}")
+            for name, output in printed.items():
+                compared += 1
+                actual = trimmed(output.splitlines())
+                difference = list(difflib.unified_diff(trimmed(lines), actual, document, name, lineterm=""))
+                failed += bool(difference)
+                print(*difference, sep="\n", end="\n" if difference else "")
+        printed = {}
+    if not count:
+        sys.exit(f"{document}, {section}: no SQL")
+    print(f"{document}, {section}: {count} blocks run, {compared} outputs compared")
+    sys.exit(failed > 0)
+
+
+def read_place(first_line, addresses):
     """The servers that a block runs on, and whether in the database postgres, as its first line says."""
     found = PLACE.match(first_line)
     if not found:
@@ -36,7 +67,7 @@ def places(first_line, addresses):
 
 
 def run(name, sql, addresses, in_postgres):
-    """What psql prints for the block on a server."""
+    """Runs a block on a server, and returns what psql prints."""
     for server, (_, host, port) in addresses.items():
         sql = sql.replace(f"host '{server}.example.com'", f"host '{host}', port '{port}'")
         sql = sql.replace(f"'{server}.example.com', 5432", f"'{host}', {port}")
@@ -54,37 +85,6 @@ def trimmed(lines):
     """The lines without trailing spaces, psql's counts of rows, and empty lines at the end."""
     kept = [line.rstrip() for line in lines if not re.fullmatch(r"\(\d+ rows?\)", line)]
     return "\n".join(kept).rstrip("\n").splitlines()
-
-
-def main():
-    document, section, *servers = sys.argv[1:]
-    addresses = {}
-    for server in servers:
-        name, user, host, port = ADDRESS.fullmatch(server).groups()
-        addresses[name] = (user or ("app" if addresses else "postgres"), host, port)
-    text = pathlib.Path(document).read_text(encoding="utf-8")
-    count = compared = failed = 0
-    printed = {}
-    for language, lines in blocks(text, section):
-        if language == "sql":
-            count += 1
-            names, in_postgres = places(lines[0], addresses)
-            printed = {name: run(name, "\n".join(lines), addresses, in_postgres) for name in names}
-            continue
-        if language == "text":
-            if not printed:
-                sys.exit(f"no SQL comes before a text block: {lines[:1]}")
-            for name, output in printed.items():
-                compared += 1
-                actual = trimmed(output.splitlines())
-                difference = list(difflib.unified_diff(trimmed(lines), actual, document, name, lineterm=""))
-                failed += bool(difference)
-                print(*difference, sep="\n", end="\n" if difference else "")
-        printed = {}
-    if not count:
-        sys.exit(f"{document}, {section}: no SQL")
-    print(f"{document}, {section}: {count} blocks run, {compared} outputs compared")
-    sys.exit(failed > 0)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and 
 import json
 import sys
 import threading
-import time
 import unittest
 
 import psycopg

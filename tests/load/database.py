@@ -1,4 +1,4 @@
-"""A database of the tests' own, with the extension. It goes at the end, but for a failure."""
+"""The database of a load test, with the extension. A test drops it at its end, unless it has failed."""
 
 import os
 
@@ -6,7 +6,7 @@ import psycopg
 
 
 def create(name):
-    """From here on, connections are to it."""
+    """Creates the database. Later connections of the process are to it."""
     os.environ["PGCLIENTENCODING"] = "UTF8"
     os.environ["PGOPTIONS"] = "-c client_min_messages=error"
     drop(name)

@@ -13,18 +13,18 @@ class NotReached(Exception):
     """A test has not reached a state that it needs."""
 
 
-def until(condition, what):
+def until(condition, awaited):
     """Waits until the condition returns something true, and returns that."""
     deadline = time.monotonic() + PATIENCE
     while not (found := condition()):
         if time.monotonic() > deadline:
-            raise NotReached(f"{what}: not within {PATIENCE} s")
+            raise NotReached(f"{awaited}: not within {PATIENCE} s")
         time.sleep(0.02)
     return found
 
 
-def until_ended(ended, progress, what):
+def until_ended(ended, progress, awaited):
     """Waits until `ended` returns true, as long as the number that `progress` returns grows."""
     while not ended():
         before = progress()
-        until(lambda: ended() or progress() > before, what)
+        until(lambda: ended() or progress() > before, awaited)

@@ -38,7 +38,7 @@ QUERIES = 210
 SETTINGS = f"-c enable_seqscan=off -c role={ROLE}"
 
 
-def sql(beginning):
+def sql_of_page(beginning):
     """The only block of SQL of the page that begins in this way."""
     (block,) = (
         "\n".join(lines) for language, lines in blocks(PAGE) if language == "sql" and lines[0].startswith(beginning)
@@ -128,8 +128,8 @@ class Managed(unittest.TestCase):
 class Texts(Managed):
     def setUp(self):
         super().setUp()
-        self.connection.execute(sql("CREATE TABLE docs ("))
-        self.connection.execute(sql("CREATE INDEX ON docs"))
+        self.connection.execute(sql_of_page("CREATE TABLE docs ("))
+        self.connection.execute(sql_of_page("CREATE INDEX ON docs"))
 
     def test_searches(self):
         """The texts that share a band and resemble a text are those that are near it. The index finds them."""
@@ -264,10 +264,10 @@ class Fingerprints(Managed):
         super().setUp()
         key = "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
         self.connection.execute(f"CREATE TABLE photos (id {key}, simhash bigint)")
-        self.connection.execute(sql("CREATE INDEX ON photos"))
+        self.connection.execute(sql_of_page("CREATE INDEX ON photos"))
 
     def fill(self, rows=ROWS):
-        """The fingerprints by id."""
+        """Fills the table photos, and returns its fingerprints by id."""
         stored = dict(enumerate(fingerprints(self.rng, rows), start=1))
         with self.connection.cursor().copy("COPY photos (simhash) FROM STDIN") as copy:
             for fingerprint in stored.values():
@@ -383,8 +383,8 @@ class Inserts(Fingerprints):
                 self.insert(0)
             self.connection.execute("ROLLBACK")
 
-    def wait_for(self, other, end):
-        """What becomes of a near row while another transaction, which then ends so, has stored one."""
+    def insert_near_until(self, other, end_command):
+        """What becomes of a row of another session that is near one of a transaction, which this command ends."""
         outcome = []
 
         def insert():
@@ -403,17 +403,17 @@ class Inserts(Fingerprints):
         until(lambda: self.values(waiting, [pid]) or not thread.is_alive(), "the lock of another session")
         self.assertTrue(thread.is_alive(), "the second session does not wait")
         self.assertEqual(outcome, [])
-        self.connection.execute(end)
+        self.connection.execute(end_command)
         until(lambda: not thread.is_alive(), "the end of the INSERT")
         return outcome
 
     def test_waits_for_commit(self):
         with connect() as other:
-            self.assertEqual(self.wait_for(other, "COMMIT"), ["refused"])
+            self.assertEqual(self.insert_near_until(other, "COMMIT"), ["refused"])
 
     def test_waits_for_rollback(self):
         with connect() as other:
-            self.assertEqual(self.wait_for(other, "ROLLBACK"), ["stored"])
+            self.assertEqual(self.insert_near_until(other, "ROLLBACK"), ["stored"])
 
     def test_many_sessions(self):
         """Of the copies of each original, which differ in at most two bits, one row is stored."""

@@ -11,13 +11,26 @@ import zipfile
 
 REQUIRED = {"name", "version", "abstract", "maintainer", "license", "provides", "meta-spec"}
 
-# Documents tell of versions past and present, scripts lead from one to another, and Cargo.lock is Cargo's.
+# Documents tell of several versions, scripts lead from one to another, and Cargo.lock is Cargo's.
 MAY_SAY_VERSION = re.compile(
     r"(clients/python/)?Cargo\.toml|(.*/)?Cargo\.lock|META\.json|.*\.md|(sql|benches|tests|clients/\w+/tests)/.*"
 )
 
 
-def wrong(files, meta, version, postgres):
+def main():
+    path, version, *postgres = sys.argv[1:]
+    prefix = f"pg_simhash-{version}/"
+    with zipfile.ZipFile(path) as distribution:
+        names = [name for name in distribution.namelist() if not name.endswith("/")]
+        if outside := [name for name in names if not name.startswith(prefix)]:
+            sys.exit(f"not in {prefix}: {outside}")
+        files = {name.removeprefix(prefix): distribution.read(name) for name in names}
+    faults = find_faults(files, json.loads(files["META.json"]), version, postgres)
+    print(f"{path.rpartition('/')[2]}: {len(files)} files, {len(faults)} faults", *faults, sep="\n")
+    sys.exit(bool(faults))
+
+
+def find_faults(files, meta, version, postgres):
     """What is wrong with the distribution."""
     oldest, newest = min(map(int, postgres)), max(map(int, postgres))
     provides = meta["provides"].get("pg_simhash", {})
@@ -25,7 +38,7 @@ def wrong(files, meta, version, postgres):
         set(re.findall(r"maturin==[\d.]+", files[f"clients/python/{name}"].decode()))
         for name in ("pyproject.toml", "requirements.txt")
     ]
-    found = {
+    faults = {
         "missing in META.json": sorted(REQUIRED - meta.keys()),
         "what .gitattributes leaves out": sorted({"META.json.in", ".gitignore"} & files.keys()),
         "provided, and not in the distribution": [
@@ -38,7 +51,7 @@ def wrong(files, meta, version, postgres):
         ],
         "versions of maturin": maturin if len(maturin[0]) != 1 or maturin[0] != maturin[1] else [],
     }
-    for what, expected, actual in (
+    for key, expected, actual in (
         ("meta-spec", "1.0.0", meta["meta-spec"]["version"]),
         ("license", "postgresql", meta["license"]),
         ("version", version, meta["version"]),
@@ -46,23 +59,10 @@ def wrong(files, meta, version, postgres):
         ("version of the extension", version, provides.get("version")),
         ("PostgreSQL", f">= {oldest}.0.0, < {newest + 1}.0.0", meta["prereqs"]["runtime"]["requires"]["PostgreSQL"]),
     ):
-        found[f"{what}, not {expected}"] = [] if actual == expected else [actual]
+        faults[f"{key}, not {expected}"] = [] if actual == expected else [actual]
     if f'\nversion = "{version}"' not in files["clients/python/Cargo.toml"].decode():
-        found["another version"] = ["clients/python/Cargo.toml"]
-    return [f"{what}: {items}" for what, items in found.items() if items]
-
-
-def main():
-    path, version, *postgres = sys.argv[1:]
-    prefix = f"pg_simhash-{version}/"
-    with zipfile.ZipFile(path) as distribution:
-        names = [name for name in distribution.namelist() if not name.endswith("/")]
-        if outside := [name for name in names if not name.startswith(prefix)]:
-            sys.exit(f"not in {prefix}: {outside}")
-        files = {name.removeprefix(prefix): distribution.read(name) for name in names}
-    remarks = wrong(files, json.loads(files["META.json"]), version, postgres)
-    print(f"{path.rpartition('/')[2]}: {len(files)} files, {len(remarks)} remarks", *remarks, sep="\n")
-    sys.exit(bool(remarks))
+        faults["another version"] = ["clients/python/Cargo.toml"]
+    return [f"{fault}: {items}" for fault, items in faults.items() if items]
 
 
 main()

@@ -38,8 +38,10 @@ def explore(begin, following, wrong):
 
 
 class Registry:
+    """Writers that store rows at the same time. A state has a Writer for each. `keys` has the keys of each writer's row
+    in the order of its locks, `near` the pairs of writers whose rows are near, `broken` what the writers do wrong."""
+
     def __init__(self, keys, near=frozenset(), broken=None):
-        """`keys` has the keys of each writer's row in the order of its locks, and `near` pairs of writers."""
         self.keys, self.broken = keys, broken
         self.near = [[j for j in range(len(keys)) if {(i, j), (j, i)} & near] for i in range(len(keys))]
 

@@ -6,6 +6,7 @@ connect to, then the two that have the rows. Needs the packages of tests/require
 """
 
 import contextlib
+import functools
 import random
 import re
 import sys
@@ -68,14 +69,14 @@ class Comparison:
         self.random = random.Random(7)
         self.failures = self.compared = 0
 
-    def check(self, what, is_right, *facts):
+    def check(self, label, is_right, *facts):
         if not is_right:
             self.failures += 1
-            print("FAILED:", what, *(str(fact)[:2000] for fact in facts), file=sys.stderr)
+            print("FAILED:", label, *(str(fact)[:2000] for fact in facts), file=sys.stderr)
 
-    def check_rows(self, what, rows, expected):
+    def check_rows(self, label, rows, expected):
         self.compared += 1
-        self.check(what, rows == expected, f"{len(rows)} rows instead of {len(expected)}")
+        self.check(label, rows == expected, f"{len(rows)} rows instead of {len(expected)}")
 
     def rows(self, statement):
         """The sorted rows of a statement, which is undone."""
@@ -102,7 +103,7 @@ class Comparison:
         sys.exit(self.failures > 0)
 
 
-class Tests(unittest.TestCase):
+class DistributedTest(unittest.TestCase):
     database = "app"
 
     @classmethod
@@ -157,13 +158,13 @@ class Tests(unittest.TestCase):
             ):
                 return "retried"
 
-        in_threads([lambda number=number: client(number) for number in range(clients)])
+        run_in_threads([functools.partial(client, number) for number in range(clients)])
         self.assertEqual(errors, [])
         print(f"{self.id()}: {counts}", flush=True)
         return counts
 
 
-def in_threads(works):
+def run_in_threads(works):
     threads = [threading.Thread(target=work) for work in works]
     for thread in threads:
         thread.start()

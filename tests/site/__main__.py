@@ -14,7 +14,7 @@ import urllib.parse
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[2] / "clients/python/tests/report"))
-from browser import chromium, set_width
+from browser import set_width, start_chromium
 from selenium.webdriver.support.ui import WebDriverWait
 
 SITE = Path(sys.argv.pop()).resolve()
@@ -22,10 +22,10 @@ PAGES = {page: page.read_text(encoding="utf-8") for page in SITE.rglob("*.html")
 WIDTHS = 390, 1280
 WIDE_TABLES = """return Array.from(document.querySelectorAll(".table-wrapper"))
     .filter(table => table.scrollWidth > table.clientWidth).map(table => table.innerText)"""
-FOUND = 'return Array.from(document.querySelectorAll("#mdbook-searchresults a"), link => link.href)'
+FOUND_PAGES = 'return Array.from(document.querySelectorAll("#mdbook-searchresults a"), link => link.href)'
 
 
-class Handler(http.server.SimpleHTTPRequestHandler):
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
@@ -46,11 +46,11 @@ class Links(unittest.TestCase):
 class InChromium(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        server = http.server.ThreadingHTTPServer(("localhost", 0), functools.partial(Handler, directory=SITE))
+        server = http.server.ThreadingHTTPServer(("localhost", 0), functools.partial(QuietHandler, directory=SITE))
         cls.addClassCleanup(server.server_close)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         cls.addClassCleanup(server.shutdown)
-        cls.browser = chromium(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.browser = start_chromium(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.addClassCleanup(cls.browser.quit)
         cls.address = f"http://localhost:{server.server_port}/"
 
@@ -70,7 +70,7 @@ class InChromium(unittest.TestCase):
         for width in WIDTHS:
             set_width(self.browser, width)
             self.browser.get(self.address + "index.html?search=serialization_failure")
-            found = WebDriverWait(self.browser, 60).until(lambda browser: browser.execute_script(FOUND))
+            found = WebDriverWait(self.browser, 60).until(lambda browser: browser.execute_script(FOUND_PAGES))
             self.assertTrue(any("/docs/guard.html" in link for link in found), found)
 
 

@@ -12,7 +12,7 @@ use crate::output::{Failed, answer};
 #[unsafe(no_mangle)]
 pub extern "C" fn pairs(max_distance: i32) -> u32 {
     answer(|output| {
-        let rows = with_inputs(|[fingerprints, missing, _]| rows(fingerprints, missing))?;
+        let rows = with_inputs(|[fingerprints, missing, _]| read_rows(fingerprints, missing))?;
         let mut pairs = Pairs::new(rows, max_distance, &|| ())?;
         while let Some(pair) = pairs.next(&|| ())? {
             for number in [pair.a, pair.b, pair.distance] {
@@ -29,7 +29,7 @@ pub extern "C" fn pairs(max_distance: i32) -> u32 {
 pub extern "C" fn clusters(max_distance: i32) -> u32 {
     answer(|output| {
         with_inputs(|[fingerprints, missing, _]| {
-            let firsts = clusters_of(rows(fingerprints, missing)?, max_distance, &|| ())?;
+            let firsts = clusters_of(read_rows(fingerprints, missing)?, max_distance, &|| ())?;
             for (row, first) in firsts.into_iter().enumerate() {
                 // A module has 4 GB of memory, and a row takes 40 bytes: a position fits 31 bits.
                 let cluster = if is_missing(missing, row) { -1 } else { first.cast_signed() };
@@ -55,11 +55,12 @@ pub extern "C" fn duplicate_of() -> u32 {
     compare::<Kept>(|row, kept| kept.filter(|&kept| kept as usize != row))
 }
 
+/// Answers with a position for each text: what `shown` makes of its own and of that of the text that represents it.
 fn compare<O: Outcome>(shown: impl Fn(usize, Option<u32>) -> Option<u32>) -> u32 {
     answer(|output| {
         with_inputs(|[content, lengths, document]| {
             let document = options::read_criterion(document)?;
-            let texts = texts(text(content)?, lengths)?;
+            let texts = split_texts(text(content)?, lengths)?;
             let found = representatives::<O>(&texts, document.for_texts()?, &document.options, &|| ())?;
             for (row, representative) in found.into_iter().enumerate() {
                 output.push(&shown(row, representative).map_or(-1, u32::cast_signed).to_le_bytes())?;
@@ -69,7 +70,7 @@ fn compare<O: Outcome>(shown: impl Fn(usize, Option<u32>) -> Option<u32>) -> u32
     })
 }
 
-fn texts<'a>(mut content: &'a str, lengths: &[u8]) -> Result<Vec<Option<&'a str>>, Failed> {
+fn split_texts<'a>(mut content: &'a str, lengths: &[u8]) -> Result<Vec<Option<&'a str>>, Failed> {
     let lengths = lengths.as_chunks().0;
     let mut texts = Vec::new();
     texts.try_reserve_exact(lengths.len()).map_err(Error::from)?;
@@ -84,7 +85,7 @@ fn texts<'a>(mut content: &'a str, lengths: &[u8]) -> Result<Vec<Option<&'a str>
     Ok(texts)
 }
 
-fn rows(fingerprints: &[u8], missing: &[u8]) -> Result<Rows, Error> {
+fn read_rows(fingerprints: &[u8], missing: &[u8]) -> Result<Rows, Error> {
     let fingerprints = fingerprints.as_chunks().0;
     let mut rows = Rows::with_capacity(fingerprints.len())?;
     for (row, fingerprint) in fingerprints.iter().enumerate() {

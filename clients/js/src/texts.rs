@@ -19,86 +19,54 @@ thread_local! {
     static SCRATCH: Cell<Scratch> = Cell::default();
 }
 
-fn with_fingerprinter<T>(options: &Options, work: impl FnOnce(&mut Fingerprinter) -> T) -> T {
-    let mut scratch = SCRATCH.take();
-    let result = work(&mut Fingerprinter::new(&mut scratch, options, &|| ()));
-    SCRATCH.set(scratch);
-    result
-}
-
 /// The fingerprint of a text. Inputs: text, options. Output: the fingerprint, an i64.
 #[unsafe(no_mangle)]
 pub extern "C" fn simhash() -> u32 {
-    answer(|output| {
-        with_inputs(|[content, document, _]| {
-            let (content, options) = (text(content)?, options::read_options(document)?);
-            let found = with_fingerprinter(&options, |fingerprinter| fingerprinter.fingerprint(content))?;
-            if let Some(fingerprint) = found {
-                output.push(&fingerprint.to_le_bytes())?;
-            }
-            Ok(found.is_some())
-        })
+    answer_text(|fingerprinter, content, output| {
+        let Some(fingerprint) = fingerprinter.fingerprint(content)? else { return Ok(false) };
+        output.push(&fingerprint.to_le_bytes())?;
+        Ok(true)
     })
 }
 
 /// The first bands of a text. Inputs: text, options. Output: an i32 for each.
 #[unsafe(no_mangle)]
 pub extern "C" fn bands(count: usize) -> u32 {
-    answer(|output| {
-        with_inputs(|[content, document, _]| {
-            let (content, options) = (text(content)?, options::read_options(document)?);
-            let found = with_fingerprinter(&options, |fingerprinter| fingerprinter.summary(content, count))?;
-            let Some(summary) = found else { return Ok(false) };
-            for band in summary.bands {
-                output.push(&band.to_le_bytes())?;
-            }
-            Ok(true)
-        })
+    answer_text(|fingerprinter, content, output| {
+        let Some(summary) = fingerprinter.summary(content, count)? else { return Ok(false) };
+        for band in summary.bands {
+            output.push(&band.to_le_bytes())?;
+        }
+        Ok(true)
     })
 }
 
 /// The size of a text. Inputs: text, options. Output: the size, an i32.
 #[unsafe(no_mangle)]
 pub extern "C" fn size() -> u32 {
-    answer(|output| {
-        with_inputs(|[content, document, _]| {
-            let (content, options) = (text(content)?, options::read_options(document)?);
-            let found = with_fingerprinter(&options, |fingerprinter| fingerprinter.summary(content, 0))?;
-            if let Some(summary) = &found {
-                output.push(&summary.size.to_le_bytes())?;
-            }
-            Ok(found.is_some())
-        })
+    answer_text(|fingerprinter, content, output| {
+        let Some(summary) = fingerprinter.summary(content, 0)? else { return Ok(false) };
+        output.push(&summary.size.to_le_bytes())?;
+        Ok(true)
     })
-}
-
-/// A feature in an output: a number, an i64; its weight, an f64; the length of its text in bytes, a u32; and its text.
-fn push_feature(output: &mut Bytes, number: u64, weight: f64, text: &str) -> Result<(), Error> {
-    output.push(&number.to_le_bytes())?;
-    output.push(&weight.to_le_bytes())?;
-    output.push(&(text.len() as u32).to_le_bytes())?;
-    output.push(text.as_bytes())
 }
 
 /// The features of a text. Inputs: text, options. Output: each feature, with its hash.
 #[unsafe(no_mangle)]
 pub extern "C" fn features() -> u32 {
-    answer(|output| {
-        with_inputs(|[content, document, _]| {
-            let (content, options) = (text(content)?, options::read_options(document)?);
-            let found = with_fingerprinter(&options, |fingerprinter| fingerprinter.features(content))?;
-            for feature in found.iter() {
-                push_feature(output, feature.hash, feature.weight as f64 / found.one() as f64, feature.text)?;
-            }
-            Ok(true)
-        })
+    answer_text(|fingerprinter, content, output| {
+        let list = fingerprinter.features(content)?;
+        for feature in list.iter() {
+            push_feature(output, feature.hash, feature.weight as f64 / list.one() as f64, feature.text)?;
+        }
+        Ok(true)
     })
 }
 
 /// The resemblance of two texts. Inputs: both texts, options. Output: the resemblance, an f64.
 #[unsafe(no_mangle)]
 pub extern "C" fn resemblance() -> u32 {
-    share_of(resemblance_of)
+    answer_share(resemblance_of)
 }
 
 /// Whether two texts are near-duplicates. Inputs: both texts, criterion. Output: 1 or 0, a byte.
@@ -108,10 +76,9 @@ pub extern "C" fn near() -> u32 {
         with_inputs(|[a, b, document]| {
             let (a, b, criterion) = (text(a)?, text(b)?, options::read_criterion(document)?);
             let found = with_fingerprinter(&criterion.options, |fingerprinter| criterion.near(fingerprinter, a, b))?;
-            if let Some(is_near) = found {
-                output.push(&[u8::from(is_near)])?;
-            }
-            Ok(found.is_some())
+            let Some(is_near) = found else { return Ok(false) };
+            output.push(&[u8::from(is_near)])?;
+            Ok(true)
         })
     })
 }
@@ -119,92 +86,63 @@ pub extern "C" fn near() -> u32 {
 /// The containment of a text in another one. Inputs: both texts, options. Output: the containment, an f64.
 #[unsafe(no_mangle)]
 pub extern "C" fn containment() -> u32 {
-    share_of(containment_of)
-}
-
-/// The share of a clue that is in matches with a text. Inputs: text, clue, options. Output: the coverage, an f64.
-#[unsafe(no_mangle)]
-pub extern "C" fn coverage() -> u32 {
-    share_of(coverage_of)
-}
-
-/// Whether a text contains this share of a clue. Inputs: text, clue, options. Output: 1 or 0, a byte.
-#[unsafe(no_mangle)]
-pub extern "C" fn contains(share: f64) -> u32 {
-    answer(|output| {
-        with_inputs(|[content, clue, document]| {
-            let (content, clue, options) = (text(content)?, text(clue)?, options::read_options(document)?);
-            let found = with_fingerprinter(&options, |fingerprinter| contains_of(fingerprinter, content, clue, share))?;
-            let contains = found.map_err(|short| Failed::Range(format!("{short}. {}", ShortClue::detail())))?;
-            output.push(&[u8::from(contains)])?;
-            Ok(true)
-        })
-    })
-}
-
-/// The matches of a text and a clue. Inputs: text, clue, options. Output: six u32 for each: where it begins and ends in
-/// the text and in the clue, the words and the changed words.
-#[unsafe(no_mangle)]
-pub extern "C" fn matches() -> u32 {
-    answer(|output| {
-        with_inputs(|[content, clue, document]| {
-            let (content, clue, options) = (text(content)?, text(clue)?, options::read_options(document)?);
-            let found = with_fingerprinter(&options, |fingerprinter| {
-                matches_of(fingerprinter, content, clue, MAX_CHANGED, Unit::Utf16)
-            })?;
-            for Match { content, clue, words, changed } in found {
-                for number in [content.start, content.end, clue.start, clue.end, words, changed] {
-                    output.push(&number.to_le_bytes())?;
-                }
-            }
-            Ok(true)
-        })
-    })
-}
-
-/// The passages of a text. Inputs: text, options. Output: an i64 for each.
-#[unsafe(no_mangle)]
-pub extern "C" fn passages() -> u32 {
-    answer(|output| {
-        with_inputs(|[content, document, _]| {
-            let (content, options) = (text(content)?, options::read_options(document)?);
-            for hash in with_fingerprinter(&options, |fingerprinter| passages_of(fingerprinter, content))? {
-                output.push(&hash.to_le_bytes())?;
-            }
-            Ok(true)
-        })
-    })
-}
-
-/// A share that two texts have, or none.
-fn share_of(work: impl FnOnce(&mut Fingerprinter, &str, &str) -> Result<Option<f64>, Error>) -> u32 {
-    answer(|output| {
-        with_inputs(|[a, b, document]| {
-            let (a, b, options) = (text(a)?, text(b)?, options::read_options(document)?);
-            let found = with_fingerprinter(&options, |fingerprinter| work(fingerprinter, a, b))?;
-            if let Some(share) = found {
-                output.push(&share.to_le_bytes())?;
-            }
-            Ok(found.is_some())
-        })
-    })
+    answer_share(containment_of)
 }
 
 /// The difference of two texts. Inputs: both texts, options. Output: each feature, with 0 if the first text has it, and
 /// 1 if the second one has it.
 #[unsafe(no_mangle)]
 pub extern "C" fn difference() -> u32 {
-    answer(|output| {
-        with_inputs(|[a, b, document]| {
-            let (a, b, options) = (text(a)?, text(b)?, options::read_options(document)?);
-            let lists = with_fingerprinter(&options, |fingerprinter| difference_of(fingerprinter, a, b))?;
-            for (side, list) in (0..).zip(&lists) {
-                for feature in list.iter() {
-                    push_feature(output, side, feature.weight as f64 / list.one() as f64, feature.text)?;
-                }
+    answer_texts(|fingerprinter, a, b, output| {
+        for (side, list) in (0..).zip(&difference_of(fingerprinter, a, b)?) {
+            for feature in list.iter() {
+                push_feature(output, side, feature.weight as f64 / list.one() as f64, feature.text)?;
             }
-            Ok(true)
-        })
+        }
+        Ok(true)
+    })
+}
+
+/// The passages of a text. Inputs: text, options. Output: an i64 for each.
+#[unsafe(no_mangle)]
+pub extern "C" fn passages() -> u32 {
+    answer_text(|fingerprinter, content, output| {
+        for hash in passages_of(fingerprinter, content)? {
+            output.push(&hash.to_le_bytes())?;
+        }
+        Ok(true)
+    })
+}
+
+/// Whether a text contains this share of a clue. Inputs: text, clue, options. Output: 1 or 0, a byte.
+#[unsafe(no_mangle)]
+pub extern "C" fn contains(share: f64) -> u32 {
+    answer_texts(|fingerprinter, content, clue, output| {
+        let contains = contains_of(fingerprinter, content, clue, share)?
+            .map_err(|short| Failed::Range(format!("{short}. {}", ShortClue::detail())))?;
+        output.push(&[u8::from(contains)])?;
+        Ok(true)
+    })
+}
+
+/// The share of a clue that is in matches with a text. Inputs: text, clue, options. Output: the coverage, an f64.
+#[unsafe(no_mangle)]
+pub extern "C" fn coverage() -> u32 {
+    answer_share(coverage_of)
+}
+
+/// The matches of a text and a clue. Inputs: text, clue, options. Output: six u32 for each: where it begins and ends in
+/// the text and in the clue, the words and the changed words.
+#[unsafe(no_mangle)]
+pub extern "C" fn matches() -> u32 {
+    answer_texts(|fingerprinter, content, clue, output| {
+        let found = matches_of(fingerprinter, content, clue, MAX_CHANGED, Unit::Utf16)?;
+        for Match { content, clue, words, changed } in found {
+            for number in [content.start, content.end, clue.start, clue.end, words, changed] {
+                output.push(&number.to_le_bytes())?;
+            }
+        }
+        Ok(true)
     })
 }
 
@@ -212,4 +150,49 @@ pub extern "C" fn difference() -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn format() -> i32 {
     FINGERPRINT_FORMAT
+}
+
+/// Answers with the share that `share_of` finds for two texts, or with null. Inputs: both texts, options.
+fn answer_share(share_of: impl FnOnce(&mut Fingerprinter, &str, &str) -> Result<Option<f64>, Error>) -> u32 {
+    answer_texts(|fingerprinter, a, b, output| {
+        let Some(share) = share_of(fingerprinter, a, b)? else { return Ok(false) };
+        output.push(&share.to_le_bytes())?;
+        Ok(true)
+    })
+}
+
+/// Answers with what `work` adds to the output about a text. Inputs: text, options.
+fn answer_text(work: impl FnOnce(&mut Fingerprinter, &str, &mut Bytes) -> Result<bool, Failed>) -> u32 {
+    answer(|output| {
+        with_inputs(|[content, document, _]| {
+            let (content, options) = (text(content)?, options::read_options(document)?);
+            with_fingerprinter(&options, |fingerprinter| work(fingerprinter, content, output))
+        })
+    })
+}
+
+/// Answers with what `work` adds to the output about two texts. Inputs: both texts, options.
+fn answer_texts(work: impl FnOnce(&mut Fingerprinter, &str, &str, &mut Bytes) -> Result<bool, Failed>) -> u32 {
+    answer(|output| {
+        with_inputs(|[a, b, document]| {
+            let (a, b, options) = (text(a)?, text(b)?, options::read_options(document)?);
+            with_fingerprinter(&options, |fingerprinter| work(fingerprinter, a, b, output))
+        })
+    })
+}
+
+fn with_fingerprinter<T>(options: &Options, work: impl FnOnce(&mut Fingerprinter) -> T) -> T {
+    let mut scratch = SCRATCH.take();
+    let result = work(&mut Fingerprinter::new(&mut scratch, options, &|| ()));
+    SCRATCH.set(scratch);
+    result
+}
+
+/// Adds a feature to the output: a number, an i64; its weight, an f64; the length of its text in bytes, a u32; and its
+/// text.
+fn push_feature(output: &mut Bytes, number: u64, weight: f64, text: &str) -> Result<(), Error> {
+    output.push(&number.to_le_bytes())?;
+    output.push(&weight.to_le_bytes())?;
+    output.push(&(text.len() as u32).to_le_bytes())?;
+    output.push(text.as_bytes())
 }

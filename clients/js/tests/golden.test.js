@@ -20,7 +20,7 @@ import {
 } from 'pg-simhash'
 
 /** The lines of a file. Integers beyond 2^53 are read as BigInt: `fingerprint`, and arrays of such numbers. */
-function entries(name) {
+function readEntries(name) {
   const lines = readFileSync(new URL(`golden/${name}`, import.meta.url), 'utf8').trimEnd().split('\n')
   return lines.map((line) => {
     const entry = JSON.parse(line)
@@ -40,7 +40,7 @@ function entries(name) {
 }
 
 /** The text of an entry: literal, a repeated piece, or a piece that is repeated with the numbers from 0 in it. */
-function text(entry) {
+function textOf(entry) {
   if (entry.repeat) {
     const [piece, count] = entry.repeat
     return piece.repeat(count)
@@ -53,12 +53,12 @@ function text(entry) {
 }
 
 test('fingerprints, features, passages, and two texts', () => {
-  const golden = entries('golden.jsonl')
+  const golden = readEntries('golden.jsonl')
   for (const [key, least] of [['fingerprint', 300], ['with', 10], ['passages', 60]]) {
     assert.ok(golden.filter((entry) => key in entry).length >= least, key)
   }
   for (const { name, options = undefined, ...expected } of golden) {
-    const content = text(expected)
+    const content = textOf(expected)
     assert.equal(simhash(content, options), expected.fingerprint, name)
     assert.equal(features(content, options).length, expected.features, name)
     if ('passages' in expected) {
@@ -75,30 +75,30 @@ test('fingerprints, features, passages, and two texts', () => {
 })
 
 test('matches', () => {
-  const all = entries('matches.jsonl')
-  assert.ok(all.length >= 25)
+  const entries = readEntries('matches.jsonl')
+  assert.ok(entries.length >= 25)
   /** An offset in code points as one in code units. */
-  const units = (text, offset) => Array.from(text).slice(0, offset).join('').length
-  for (const { name, content, clue, options, ...expected } of all) {
+  const toUnits = (text, offset) => Array.from(text).slice(0, offset).join('').length
+  for (const { name, content, clue, options, ...expected } of entries) {
     assert.equal(coverage(content, clue, options), expected.coverage, name)
-    const found = expected.matches.map(([start, end, clueStart, clueEnd, words, changed]) => ({
-      contentStart: units(content, start),
-      contentEnd: units(content, end),
-      clueStart: units(clue, clueStart),
-      clueEnd: units(clue, clueEnd),
+    const inUnits = expected.matches.map(([start, end, clueStart, clueEnd, words, changed]) => ({
+      contentStart: toUnits(content, start),
+      contentEnd: toUnits(content, end),
+      clueStart: toUnits(clue, clueStart),
+      clueEnd: toUnits(clue, clueEnd),
       words,
       changed,
     }))
-    assert.deepEqual(matches(content, clue, options), found, name)
+    assert.deepEqual(matches(content, clue, options), inUnits, name)
     if ('contains' in expected) assert.equal(contains(content, clue, 0.6, options), expected.contains, name)
   }
 })
 
 test('bands and sizes', () => {
-  const all = entries('bands.jsonl')
-  assert.ok(all.length >= 60)
-  for (const entry of all) {
-    const [content, count] = [text(entry), entry.bands?.length ?? 6]
+  const entries = readEntries('bands.jsonl')
+  assert.ok(entries.length >= 60)
+  for (const entry of entries) {
+    const [content, count] = [textOf(entry), entry.bands?.length ?? 6]
     assert.deepEqual(bands(content, count, entry.options), entry.bands, entry.name)
     assert.equal(band(content, count - 1, entry.options), entry.bands?.at(-1) ?? null, entry.name)
     assert.equal(size(content, entry.options), entry.size, entry.name)

@@ -5,8 +5,8 @@ import { test } from 'node:test'
 
 import { clusters, duplicateOf, hamming, near, pairs, resemblance, textClusters } from 'pg-simhash'
 
-/** Numbers from 0 to below `end`, the same in each run (xorshift64*). */
-function numbers(seed) {
+/** A generator of numbers from 0 to below `end`, the same in each run (xorshift64*). */
+function randomNumbers(seed) {
   let state = seed
   return (end) => {
     state ^= state >> 12n
@@ -30,7 +30,7 @@ function nearFingerprints(random, count, someMissing) {
   return found
 }
 
-/** Every near pair as "position, later position, distance". */
+/** Every near pair as [position, later position, distance]. */
 function allPairs(fingerprints, maxDistance) {
   const found = []
   fingerprints.forEach((later, b) => {
@@ -44,11 +44,11 @@ function allPairs(fingerprints, maxDistance) {
 }
 
 /** The first row of each row's component; -1 for a row without a fingerprint. */
-function components(fingerprints, found) {
+function components(fingerprints, nearPairs) {
   const first = fingerprints.map((_, row) => row)
   for (let changed = true; changed; ) {
     changed = false
-    for (const [a, b] of found) {
+    for (const [a, b] of nearPairs) {
       const least = Math.min(first[a], first[b])
       changed ||= first[a] !== least || first[b] !== least
       first[a] = first[b] = least
@@ -64,7 +64,7 @@ function rowsOf({ a, b, distance }) {
 const byPositions = (one, other) => one[0] - other[0] || one[1] - other[1]
 
 test('against all comparisons', () => {
-  const random = numbers(1n)
+  const random = randomNumbers(1n)
   for (const [count, maxDistance] of [[0, 3], [1, 3], [200, 0], [200, 3], [200, 6], [40, 64]]) {
     for (const someMissing of [false, true]) {
       const fingerprints = nearFingerprints(random, count, someMissing)
@@ -78,10 +78,7 @@ test('against all comparisons', () => {
 
 test('types and defaults', () => {
   const found = pairs([0n, 0b111n, 0b1111n])
-  assert.deepEqual(rowsOf(found).sort(byPositions), [
-    [0, 1, 3],
-    [1, 2, 1],
-  ])
+  assert.deepEqual(rowsOf(found).sort(byPositions), [[0, 1, 3], [1, 2, 1]])
   assert.ok(found.a instanceof Uint32Array && found.b instanceof Uint32Array && found.distance instanceof Uint8Array)
   assert.deepEqual(clusters([0n, 0b111n, 0b1111111n]), Int32Array.of(0, 0, 2))
   assert.deepEqual(clusters(new Set([8n, null, 9n])), Int32Array.of(0, -1, 0))
@@ -101,7 +98,7 @@ test('texts', () => {
 
 test('which texts stay', () => {
   // One text after the other: it stays unless it is near one that stays, and duplicates the one most like it.
-  const random = numbers(3n)
+  const random = randomNumbers(3n)
   const word = () => `w${random(10n ** 6n)}`
   const texts = []
   for (let family = 0; family < 30; family++) {

@@ -1,11 +1,11 @@
 """Near-duplicate text: bands and 64-bit SimHash fingerprints, the same bits as those of the PostgreSQL extension
 pg_simhash.
 
-The functions have the names that they have in SQL, without the prefix simhash_. Of a text without a word, most are
-None.
+The functions have the names that they have in SQL, without the prefix simhash_. Most return None for a text without a
+word.
 
-A fingerprint is a signed integer of 64 bits, as PostgreSQL's bigint. Of unsigned ones, subtract 2**64 from those of
-2**63 and more. Fingerprints of different formats must not be compared. simhash takes one text, or many in one call: an
+A fingerprint is a signed integer of 64 bits, as PostgreSQL's bigint. Subtract 2**64 from an unsigned one of 2**63 or
+more. Fingerprints of different formats must not be compared. simhash takes one text, or many in one call: an
 iterable of str or None (the result is a list), a NumPy array (a masked array of int64), or a Series of pandas (a Series
 of Int64). Pass the column, not a list of its values, which pandas converts to float64 if it has None: that loses the
 last bits.

@@ -1,3 +1,4 @@
+# The types of the compiled module. runs and without_markup are for pg_simhash.report, and not exported.
 from collections.abc import Iterable
 from typing import Any, Protocol, TypeAlias, overload, type_check_only
 

@@ -19,7 +19,7 @@ class Options(TypedDict, total=False):
 
 
 class Criterion(Options, total=False):
-    """Keyword arguments of near() and clusters(), and the keys of a criterion for texts in SQL."""
+    """Keyword arguments of near(), text_clusters() and duplicate_of(), and the keys of a criterion for texts in SQL."""
 
     resemblance: float
     bands: int

@@ -24,9 +24,10 @@ from sqlalchemy.sql.elements import ClauseElement
 
 __all__ = ["include_object"]
 
-_ATTACHED = "made by simhash_attach, prefix "
+# How simhash_attach labels its columns, at the beginning of a line of their comments. The prefix follows.
+_LABEL = "made by simhash_attach, prefix "
 
-# The name of an index that an interrupted command leaves has another suffix.
+# A name such as docs_simhash_block0_idx. REINDEX CONCURRENTLY, if interrupted, leaves an index with _ccnew or _ccold.
 _INDEX_NAME = re.compile(r".*_idx\d*(?:_cc(?:new|old)\d*)?", re.DOTALL)
 
 # With this style of parameters, SQLAlchemy does not double percent signs.
@@ -58,19 +59,19 @@ def include_object(
                 )
             return False
     if type_ == "index" and isinstance(object, Index) and reflected:
-        return not (_INDEX_NAME.fullmatch(object.name or "") and any(map(_is_key, object.expressions)))
+        return not (_INDEX_NAME.fullmatch(object.name or "") and any(map(_is_block_or_band, object.expressions)))
     return True
 
 
 def _is_attached(column: Column[Any]) -> bool:
-    return any(line.startswith(_ATTACHED) for line in (column.comment or "").split("\n"))
+    return any(line.startswith(_LABEL) for line in (column.comment or "").split("\n"))
 
 
-def _is_key(key: ClauseElement | str) -> bool:
-    """Whether it is what an index that the extension makes has: a block or a band."""
-    if isinstance(key, Column):
-        return _is_attached(key)
-    return any(function in str(key) for function in ("simhash_block(", "simhash_band("))
+def _is_block_or_band(indexed: ClauseElement | str) -> bool:
+    """Whether a column or an expression of an index is a block or a band: attached, or computed by their functions."""
+    if isinstance(indexed, Column):
+        return _is_attached(indexed)
+    return any(function in str(indexed) for function in ("simhash_block(", "simhash_band("))
 
 
 def _is_same_column(modelled: Column[Any], attached: Column[Any]) -> bool:
@@ -79,14 +80,14 @@ def _is_same_column(modelled: Column[Any], attached: Column[Any]) -> bool:
         return False
     if isinstance(modelled.server_default, Computed):
         return isinstance(attached.server_default, Computed) and (
-            _plain(modelled.server_default.sqltext) == _plain(attached.server_default.sqltext)
+            _normalized(modelled.server_default.sqltext) == _normalized(attached.server_default.sqltext)
         )
     # The model need not repeat how the server computes the column: FetchedValue() is enough.
     return isinstance(modelled.server_default, FetchedValue) or attached.server_default is None
 
 
-def _plain(expression: ClauseElement) -> str:
-    """An expression without what the server writes in another way: casts, schemas of functions, quotes and spaces."""
+def _normalized(expression: ClauseElement) -> str:
+    """The SQL of an expression without what the server writes in its own way: casts, schemas, quotes and spaces."""
     kwargs = {"literal_binds": True, "include_table": False}
     sql = str(expression.compile(dialect=_DIALECT, compile_kwargs=kwargs))
     return re.sub(r"::\w+|[\w\"]+\.(?=simhash)|[\s()\"]", "", sql)

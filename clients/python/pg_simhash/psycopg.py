@@ -14,7 +14,7 @@ from typing import Any
 __all__ = ["NearDuplicate", "near_duplicate"]
 
 EXCLUSION_VIOLATION = "23P01"
-GUARD = "zzz_simhash_guard"
+GUARD_NAME = "zzz_simhash_guard"
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class NearDuplicate:
     resemblance: float | None = None
     """The resemblance of the texts, 0 to 1. None if the guard compares fingerprints, or the user may not read the
     text."""
-    guard: str = GUARD
+    guard: str = GUARD_NAME
     """The name of the guard, which is that of its trigger."""
     schema: str | None = None
     table: str | None = None
@@ -87,20 +87,21 @@ def _read(
         return None
     near = _document(data_type)
     # The constraint of another exclusion violation has no data type.
-    if near is None and constraint != GUARD:
+    if near is None and constraint != GUARD_NAME:
         return None
     near = near or {}
     return NearDuplicate(
         key=near.get("key", {}),
         distance=near.get("distance"),
         resemblance=near.get("resemblance"),
-        guard=constraint or GUARD,
+        guard=constraint or GUARD_NAME,
         schema=schema,
         table=table,
     )
 
 
 def _document(data_type: str | None) -> dict[str, Any] | None:
+    """The JSON object that a guard's error has in place of the name of a data type; None without one."""
     try:
         document = json.loads(data_type or "")
     except ValueError:

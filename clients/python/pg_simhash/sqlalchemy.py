@@ -178,9 +178,9 @@ def band_indexes(
                 "band_indexes needs a column of a table, or a name: call it after the table is complete"
             )
         name = f"ix_{text.table.name}_{text.name}"
-    within = [_column(of_scope) for of_scope in scope]
+    scope_columns = [_column(column) for column in scope]
     return [
-        Index(f"{name}_band{number}", *within, band(text, number, **options), size(text, **options))
+        Index(f"{name}_band{number}", *scope_columns, band(text, number, **options), size(text, **options))
         for number in range(bands)
     ]
 
@@ -206,11 +206,11 @@ def block_indexes(
     column = _column(fingerprint)
     if column.table is None:
         raise ArgumentError("block_indexes needs a column of a table: call it after the table is complete")
-    within = [_column(of_scope) for of_scope in scope]
+    scope_columns = [_column(column) for column in scope]
     if name is None:
         name = f"ix_{column.table.name}_{column.name}" + ("" if blocks == DEFAULT_BLOCKS else f"_{blocks}")
     return [
-        Index(f"{name}_block{number}", *within, block(column, number, blocks), postgresql_include=[column.name])
+        Index(f"{name}_block{number}", *scope_columns, block(column, number, blocks), postgresql_include=[column.name])
         for number in range(blocks)
     ]
 
@@ -227,11 +227,11 @@ def _content(value: Content) -> ColumnElement[Any]:
     return cast("ColumnElement[Any]", value)
 
 
-def _column(of: Any) -> Any:
+def _column(content: Any) -> Any:
     """The column of a table that a mapped attribute stands for; columns and expressions stay as they are."""
-    if isinstance(of, InstrumentedAttribute):
-        return cast("ColumnProperty[Any]", of.property).columns[0]
-    return of
+    if isinstance(content, InstrumentedAttribute):
+        return cast("ColumnProperty[Any]", content.property).columns[0]
+    return content
 
 
 def _options(options: Mapping[str, Any]) -> list[ColumnElement[Any]]:

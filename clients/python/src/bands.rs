@@ -6,11 +6,7 @@ use pyo3::types::PyDict;
 use simhash::fingerprint::Summary;
 use simhash::fingerprint::bands::MAX_BANDS;
 
-use crate::cancel::detached_unless_small;
-use crate::error::algorithm_error;
-use crate::fingerprint::with_fingerprinter;
-use crate::options;
-use crate::texts::required;
+use crate::fingerprint::of_text;
 
 /// Return a band of a text, 0 to 63, as SQL's simhash_band does: a signed 32-bit integer that texts share the more
 /// probably the more they resemble each other.
@@ -62,9 +58,5 @@ pub fn size(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyR
 }
 
 fn summary(text: &Bound<'_, PyAny>, bands: usize, options: Option<&Bound<'_, PyDict>>) -> PyResult<Option<Summary>> {
-    let (py, options, text) = (text.py(), options::read_options(options)?, required(text, "text")?);
-    let found = detached_unless_small(py, text.len(), |signals| {
-        with_fingerprinter(&options, signals, |fingerprinter| fingerprinter.summary(text, bands))
-    })?;
-    found.map_err(algorithm_error)
+    of_text(text, options, |fingerprinter, text| fingerprinter.summary(text, bands))
 }

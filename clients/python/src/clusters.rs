@@ -89,11 +89,9 @@ fn compare<O: Outcome>(texts: &Bound<'_, PyAny>, criterion: Option<&Bound<'_, Py
     let document = criterion.map_or_else(|| Ok(CriterionDocument::default()), options::read_criterion)?;
     let criterion = document.for_texts().map_err(|invalid| invalid_options(&invalid))?;
     numpy::require(texts.py())?;
-    let texts_of_column = text_column(texts)?;
-    detached(texts.py(), |signals| {
-        representatives::<O>(&texts_of_column, criterion, &document.options, &|| signals.tick())
-    })?
-    .map_err(algorithm_error)
+    let column = text_column(texts)?;
+    detached(texts.py(), |signals| representatives::<O>(&column, criterion, &document.options, &|| signals.tick()))?
+        .map_err(algorithm_error)
 }
 
 /// Rows as an array, with -1 for none.

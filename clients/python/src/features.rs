@@ -9,10 +9,8 @@ use simhash::fingerprint::tally::Tally;
 use simhash::fingerprint::weights::{MAX_WEIGHT, from_float};
 use simhash::ticking::ITEMS_BETWEEN_TICKS;
 
-use crate::cancel::detached_unless_small;
 use crate::error::{algorithm_error, wrong_type};
-use crate::fingerprint::with_fingerprinter;
-use crate::options;
+use crate::fingerprint::of_text;
 use crate::texts::required;
 
 /// Return the features that the fingerprint of a text is made of, as SQL's simhash_features does.
@@ -27,21 +25,17 @@ use crate::texts::required;
 pub fn features<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyList>> {
     static FEATURE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = text.py();
-    let feature = FEATURE.import(py, "pg_simhash._results", "Feature")?;
-    let options = options::read_options(options)?;
-    let text = required(text, "text")?;
-    let found = detached_unless_small(py, text.len(), |signals| {
-        with_fingerprinter(&options, signals, |fingerprinter| fingerprinter.features(text))
-    })?;
-    let found = found.map_err(algorithm_error)?;
-    let one = found.one() as f64;
+    let feature_type = FEATURE.import(py, "pg_simhash._results", "Feature")?;
+    let features = of_text(text, options, |fingerprinter, text| fingerprinter.features(text))?;
+    let one = features.one() as f64;
     let list = PyList::empty(py);
-    for index in 0..found.positions() {
-        if index % ITEMS_BETWEEN_TICKS == 0 {
+    for position in 0..features.positions() {
+        if position % ITEMS_BETWEEN_TICKS == 0 {
             py.check_signals()?;
         }
-        if let Some(found) = found.get(index) {
-            list.append(feature.call1((found.text, found.weight as f64 / one, found.hash.cast_signed()))?)?;
+        if let Some(feature) = features.get(position) {
+            let (weight, hash) = (feature.weight as f64 / one, feature.hash.cast_signed());
+            list.append(feature_type.call1((feature.text, weight, hash))?)?;
         }
     }
     Ok(list)

@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::cancel::{Signals, detached_unless_small};
 use crate::error::{algorithm_error, wrong_type};
-use crate::texts::{element, is_bytes, iterable};
+use crate::texts::{element, is_bytes, iterable, required};
 use crate::values::FingerprintValues;
 use crate::{numpy, options, pandas};
 
@@ -31,6 +31,19 @@ pub fn with_fingerprinter<T>(options: &Options, signals: &Signals, work: impl Fn
     let result = work(&mut Fingerprinter::new(&mut scratch, options, &|| signals.tick()));
     SCRATCH.set(Some(scratch));
     result
+}
+
+/// Calls `work` with a text and the options: without the GIL, unless the text is small.
+pub fn of_text<T: Send>(
+    text: &Bound<'_, PyAny>,
+    options: Option<&Bound<'_, PyDict>>,
+    work: impl FnOnce(&mut Fingerprinter, &str) -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let (py, options, text) = (text.py(), options::read_options(options)?, required(text, "text")?);
+    let found = detached_unless_small(py, text.len(), |signals| {
+        with_fingerprinter(&options, signals, |fingerprinter| work(fingerprinter, text))
+    })?;
+    found.map_err(algorithm_error)
 }
 
 /// Return the 64-bit fingerprint of a text: a signed integer, the same as SQL's simhash(text, options).
@@ -59,7 +72,9 @@ pub fn simhash<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict
     let py = text.py();
     let options = options::read_options(options)?;
     if let Ok(text) = text.cast::<PyString>() {
-        return Ok(one(py, text.to_str()?, &options)?.into_pyobject(py)?);
+        let text = text.to_str()?;
+        let found = detached_unless_small(py, text.len(), |signals| fingerprint(text, &options, signals))?;
+        return Ok(found.map_err(algorithm_error)?.into_pyobject(py)?);
     }
     if text.is_none() {
         return Ok(py.None().into_bound(py));
@@ -67,7 +82,7 @@ pub fn simhash<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict
     if !text.hasattr("__iter__")? || is_bytes(text) {
         return Err(wrong_type("text", "str, None, or an iterable of them", text));
     }
-    let fingerprints = of_iterable(&iterable(text)?, &options)?;
+    let fingerprints = fingerprint_all(&iterable(text)?, &options)?;
     if pandas::is_series(text)? {
         return pandas::series(text, fingerprints);
     }
@@ -77,18 +92,8 @@ pub fn simhash<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict
     Ok(PyList::new(py, fingerprints.into_options())?.into_any())
 }
 
-fn one(py: Python<'_>, text: &str, options: &Options) -> PyResult<Option<i64>> {
-    let fingerprint = detached_unless_small(py, text.len(), |signals| fingerprint(text, options, signals))?;
-    fingerprint.map_err(algorithm_error)
-}
-
-fn fingerprint(text: &str, options: &Options, signals: &Signals) -> Result<Option<i64>, Error> {
-    let fingerprint = with_fingerprinter(options, signals, |fingerprinter| fingerprinter.fingerprint(text))?;
-    Ok(fingerprint.map(u64::cast_signed))
-}
-
 /// The fingerprints of an iterable's texts.
-fn of_iterable(texts: &Bound<'_, PyAny>, options: &Options) -> PyResult<FingerprintValues> {
+fn fingerprint_all(texts: &Bound<'_, PyAny>, options: &Options) -> PyResult<FingerprintValues> {
     let py = texts.py();
     let mut found = FingerprintValues::default();
     let mut texts = texts.try_iter()?.enumerate();
@@ -117,6 +122,11 @@ fn of_iterable(texts: &Bound<'_, PyAny>, options: &Options) -> PyResult<Fingerpr
         })?
         .map_err(algorithm_error)?;
     }
+}
+
+fn fingerprint(text: &str, options: &Options, signals: &Signals) -> Result<Option<i64>, Error> {
+    let fingerprint = with_fingerprinter(options, signals, |fingerprinter| fingerprinter.fingerprint(text))?;
+    Ok(fingerprint.map(u64::cast_signed))
 }
 
 /// Return the version of the fingerprint format. Fingerprints of different versions must not be compared.

@@ -1,4 +1,4 @@
-//! `passages`, `contains`, `coverage` and `matches`: which texts have a clue, and where.
+//! `passages`, `contains`, `coverage`, `matches` and `runs`: which texts have a clue, and where.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -8,12 +8,8 @@ use simhash::ticking::ITEMS_BETWEEN_TICKS;
 use simhash::within::matches::{MAX_CHANGED, Match, Unit, coverage as coverage_of, matches as matches_of};
 use simhash::within::passages::{ShortClue, contains as contains_of, passages as passages_of};
 
-use crate::cancel::detached_unless_small;
-use crate::error::algorithm_error;
-use crate::fingerprint::with_fingerprinter;
-use crate::options;
+use crate::fingerprint::of_text;
 use crate::resemblance::of_both;
-use crate::texts::required;
 
 /// Return the passages of a text, as SQL's simhash_passages does: hashes of runs of words, in ascending order.
 ///
@@ -26,11 +22,7 @@ use crate::texts::required;
 #[pyfunction]
 #[pyo3(signature = (text, /, **options))]
 pub fn passages(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<i64>> {
-    let (py, options, text) = (text.py(), options::read_options(options)?, required(text, "text")?);
-    let found = detached_unless_small(py, text.len(), |signals| {
-        with_fingerprinter(&options, signals, |fingerprinter| passages_of(fingerprinter, text))
-    })?;
-    Ok(found.map_err(algorithm_error)?.into_iter().map(u64::cast_signed).collect())
+    Ok(of_text(text, options, passages_of)?.into_iter().map(u64::cast_signed).collect())
 }
 
 /// Return whether a text has a passage in common with a clue's runs, and at least this share of its words, as SQL's
@@ -70,9 +62,7 @@ pub fn coverage<'py>(
     clue: &Bound<'py, PyAny>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<f64>> {
-    of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue| {
-        coverage_of(fingerprinter, content, clue)
-    })
+    of_both((content, "content"), (clue, "clue"), options, coverage_of)
 }
 
 /// Return where a text and a clue have at least three words in a row in common, as SQL's simhash_matches does.
@@ -89,7 +79,7 @@ pub fn matches<'py>(
     clue: &Bound<'py, PyAny>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    list_of(content, clue, MAX_CHANGED, options)
+    list_matches(content, clue, MAX_CHANGED, options)
 }
 
 /// Return the runs of which matches are made: those between which no word differs.
@@ -100,10 +90,10 @@ pub fn runs<'py>(
     clue: &Bound<'py, PyAny>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    list_of(content, clue, 0, options)
+    list_matches(content, clue, 0, options)
 }
 
-fn list_of<'py>(
+fn list_matches<'py>(
     content: &Bound<'py, PyAny>,
     clue: &Bound<'py, PyAny>,
     changed: usize,
@@ -111,7 +101,7 @@ fn list_of<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     static MATCH: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = content.py();
-    let one_of = MATCH.import(py, "pg_simhash._results", "Match")?;
+    let match_type = MATCH.import(py, "pg_simhash._results", "Match")?;
     let found = of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue| {
         matches_of(fingerprinter, content, clue, changed, Unit::Characters)
     })?;
@@ -120,7 +110,7 @@ fn list_of<'py>(
         if index % ITEMS_BETWEEN_TICKS == 0 {
             py.check_signals()?;
         }
-        list.append(one_of.call1((content.start, content.end, clue.start, clue.end, words, changed))?)?;
+        list.append(match_type.call1((content.start, content.end, clue.start, clue.end, words, changed))?)?;
     }
     Ok(list)
 }

@@ -87,7 +87,7 @@ pub fn difference<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     static DIFFERENCE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = a.py();
-    let one_of = DIFFERENCE.import(py, "pg_simhash._results", "Difference")?;
+    let difference_type = DIFFERENCE.import(py, "pg_simhash._results", "Difference")?;
     let lists = of_both((a, "a"), (b, "b"), options, difference_of)?;
     let list = PyList::empty(py);
     for (side, features) in ["a", "b"].into_iter().zip(&lists) {
@@ -97,7 +97,7 @@ pub fn difference<'py>(
                 py.check_signals()?;
             }
             if let Some(feature) = features.get(position) {
-                list.append(one_of.call1((side, feature.text, feature.weight as f64 / one))?)?;
+                list.append(difference_type.call1((side, feature.text, feature.weight as f64 / one))?)?;
             }
         }
     }

@@ -1,7 +1,8 @@
-//! The fingerprints of rows, as the package returns them.
+//! The fingerprints of rows, as the package returns them: a list, a NumPy array or a series of pandas.
 
 use ::simhash::error::Error;
 
+/// Fingerprints in the form of arrays.
 #[derive(Default)]
 pub struct FingerprintValues {
     /// 0 for a row without a fingerprint.
@@ -20,7 +21,6 @@ impl FingerprintValues {
     }
 
     pub fn into_options(self) -> Vec<Option<i64>> {
-        let option = |(value, is_missing)| if is_missing { None } else { Some(value) };
-        self.values.into_iter().zip(self.is_missing).map(option).collect()
+        self.values.into_iter().zip(self.is_missing).map(|(value, is_missing)| (!is_missing).then_some(value)).collect()
     }
 }

@@ -6,12 +6,12 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[3] / "simhash" / "tests" / "golden"
 
 
-def entries(name):
+def read_entries(name):
     lines = (FOLDER / name).read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 
-def text(entry):
+def text_of(entry):
     """The text of an entry: literal, a repeated piece, or a piece that is repeated with the numbers from 0 in it."""
     if "repeat" in entry:
         piece, count = entry["repeat"]

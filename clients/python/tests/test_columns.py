@@ -14,7 +14,7 @@ TEXTS = ["one two three four", None, "...", "five six", "One two three four!"]
 FINGERPRINTS = simhash(TEXTS)
 DTYPES = [object, "string", pd.StringDtype("python"), pd.ArrowDtype(pa.string())]
 
-# A finder that knows no NumPy.
+# A finder of modules that finds no NumPy, as if it were not installed.
 WITHOUT_NUMPY = """
 import sys
 
@@ -38,7 +38,7 @@ for function in (pg_simhash.pairs, pg_simhash.clusters):
 assert "numpy" not in sys.modules
 """
 
-# Without pyarrow, which pandas does not need.
+# pandas does not need pyarrow.
 WITHOUT_ARROW = """
 import sys
 sys.modules["pyarrow"] = None
@@ -58,9 +58,9 @@ class NumPy(unittest.TestCase):
         self.assertEqual(found.tolist(), [simhash(row) for row in texts])
 
     def test_arrays_of_strings(self):
-        for kind in ["U10", np.dtypes.StringDType()]:
-            with self.subTest(kind):
-                texts = np.array(["one text", "", "naïve café"], dtype=kind)
+        for dtype in ["U10", np.dtypes.StringDType()]:
+            with self.subTest(dtype):
+                texts = np.array(["one text", "", "naïve café"], dtype=dtype)
                 self.assertEqual(simhash(texts).tolist(), [simhash("one text"), None, simhash("naïve café")])
                 self.assertEqual(simhash(texts[::-2]).tolist(), [simhash("naïve café"), simhash("one text")])
         self.assertEqual(simhash(np.array([], dtype=object)).tolist(), [])
@@ -102,7 +102,7 @@ class Pandas(unittest.TestCase):
         self.assertEqual(texts[duplicate_of(texts) == -1].index.tolist(), list("abcd"))
 
 
-class Without(unittest.TestCase):
-    def test_packages(self):
+class MissingPackages(unittest.TestCase):
+    def test_programs(self):
         for program in WITHOUT_NUMPY, WITHOUT_ARROW:
             subprocess.run([sys.executable, "-c", program], check=True, timeout=600)

@@ -93,10 +93,7 @@ class Errors(unittest.TestCase):
                 ("^feature weight 1100000000.0" + weight, lambda: simhash_of_features(["a"], [1.1e9])),
                 ("^maximum distance 65 is out of range. Two fingerprints differ in 0", lambda: pairs(ONE, 65)),
                 ("^maximum distance -1 is out of range.", lambda: clusters(ONE, -1)),
-                (
-                    "^fingerprints must be a one-dimensional array, not one of 2",
-                    lambda: pairs(ONE.reshape(1, 1)),
-                ),
+                ("^fingerprints must be a one-dimensional array, not one of 2", lambda: pairs(ONE.reshape(1, 1))),
             ]
         )
 

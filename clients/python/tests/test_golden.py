@@ -10,12 +10,12 @@ import pg_simhash
 
 class Golden(unittest.TestCase):
     def test_golden_vectors(self):
-        entries = golden.entries("golden.jsonl")
+        entries = golden.read_entries("golden.jsonl")
         for key, least in ("fingerprint", 300), ("with", 10), ("passages", 60):
             self.assertGreaterEqual(sum(key in entry for entry in entries), least)
         for entry in entries:
             with self.subTest(entry["name"]):
-                text, options = golden.text(entry), entry.get("options") or {}
+                text, options = golden.text_of(entry), entry.get("options") or {}
                 self.assertEqual(pg_simhash.simhash(text, **options), entry["fingerprint"])
                 self.assertEqual(pg_simhash.simhash([text], **options), [entry["fingerprint"]])
                 self.assertEqual(len(pg_simhash.features(text, **options)), entry["features"])
@@ -28,16 +28,16 @@ class Golden(unittest.TestCase):
                     self.assertEqual(list(map(list, pg_simhash.difference(*both, **options))), entry["difference"])
 
     def test_bands(self):
-        """The functions have them, and the plain Python that has computed them computes them still."""
+        """The package computes the bands and sizes of the vectors. So does bands.py, which has written the vectors."""
         sys.path.append(str(golden.FOLDER))
         import bands
 
-        entries = golden.entries("bands.jsonl")
+        entries = golden.read_entries("bands.jsonl")
         self.assertGreaterEqual(len(entries), 60)
         for entry in entries:
             with self.subTest(entry["name"]):
                 self.assertEqual(bands.computed(entry), entry)
-                text, options, expected = golden.text(entry), entry.get("options") or {}, entry["bands"]
+                text, options, expected = golden.text_of(entry), entry.get("options") or {}, entry["bands"]
                 count = 6 if expected is None else len(expected)
                 self.assertEqual(pg_simhash.bands(text, count, **options), expected)
                 self.assertEqual(pg_simhash.band(text, count - 1, **options), expected and expected[-1])

@@ -30,13 +30,13 @@ def all_pairs(fingerprints, max_distance):
     return found
 
 
-def components(fingerprints, found):
+def components(fingerprints, near_pairs):
     """The first row of each row's component; -1 for a row without a fingerprint."""
     first = list(range(len(fingerprints)))
     changed = True
     while changed:
         changed = False
-        for a, b, _ in found:
+        for a, b, _ in near_pairs:
             least = min(first[a], first[b])
             changed |= first[a] != least or first[b] != least
             first[a] = first[b] = least

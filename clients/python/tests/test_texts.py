@@ -69,6 +69,6 @@ class Texts(unittest.TestCase):
         self.assertEqual(simhash_of_features(["hello"]), HELLO)
         self.assertEqual(simhash_of_features(iter(["hello", "x"]), iter([1, 0.0])), HELLO)
         self.assertIsNone(simhash_of_features(["a"], [0]))
-        found = features("some words, and some more", weight="tf", weights={"words": 0.25})
+        texts, weights, _ = zip(*features("some words, and some more", weight="tf", weights={"words": 0.25}))
         expected = simhash("some words, and some more", weight="tf", weights={"words": 0.25})
-        self.assertEqual(simhash_of_features([f.feature for f in found], [f.weight for f in found]), expected)
+        self.assertEqual(simhash_of_features(texts, weights), expected)

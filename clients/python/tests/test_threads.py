@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pg_simhash import simhash
 
-# Would take hours: each of two million fingerprints is compared with each other.
+# To compare two million fingerprints with each other takes hours.
 ENDLESS = """
 import numpy
 fingerprints = numpy.random.default_rng(1).integers(-2**63, 2**63, 2_000_000)

@@ -1,5 +1,6 @@
-//! An input, which checks read from its beginning. Missing bytes at its end are read as 0.
+//! Reads an input as numbers and bytes, so that a check can build something from it.
 
+/// What is left of an input. Bytes that are missing at its end are read as 0.
 pub struct Input<'a>(pub &'a [u8]);
 
 impl<'a> Input<'a> {

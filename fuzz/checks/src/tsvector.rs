@@ -13,7 +13,7 @@ pub fn check(input: &[u8]) {
     if input.number().is_multiple_of(2) {
         assert_eq!(read(input.0), by_definition(input.0), "{:02x?}", input.0);
     } else {
-        let (bytes, expected) = built(input);
+        let (bytes, expected) = build(input);
         assert_eq!(read(&bytes), Some(expected.clone().into_iter().map(Some).collect()), "{bytes:02x?}");
         assert_eq!(by_definition(&bytes), Some(expected.into_iter().map(Some).collect()), "{bytes:02x?}");
     }
@@ -54,7 +54,7 @@ fn by_definition(bytes: &[u8]) -> Option<Vec<Option<Lexeme>>> {
 
 /// Builds a tsvector as PostgreSQL lays it out: one lexeme after the other, each followed by its positions at an even
 /// offset.
-fn built(mut input: Input) -> (Vec<u8>, Vec<Lexeme>) {
+fn build(mut input: Input) -> (Vec<u8>, Vec<Lexeme>) {
     let (mut entries, mut strings, mut lexemes) = (Vec::new(), Vec::new(), Vec::new());
     while !input.is_empty() {
         let (length, positions) = (input.number(), input.number());
@@ -70,12 +70,7 @@ fn built(mut input: Input) -> (Vec<u8>, Vec<Lexeme>) {
             for _ in 0..positions {
                 let position = input.u16();
                 strings.extend(position.to_ne_bytes());
-                weight += match position >> 14 {
-                    0 => 1,
-                    1 => 2,
-                    2 => 4,
-                    _ => 10,
-                };
+                weight += [1, 2, 4, 10][usize::from(position >> 14)];
             }
         }
         lexemes.push((lexeme.to_vec(), weight));

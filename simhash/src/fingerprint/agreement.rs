@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::numbers::{NumberList, list_numbers};
-use crate::check::{Check, same};
+use crate::check::{Check, check_same};
 use crate::error::Result;
 use crate::memory::push;
 use crate::random::GOLDEN_RATIO;
@@ -55,14 +55,13 @@ impl Same {
     /// What must be the same in two texts, from what [`Self::agreement_and_numbers`] has found in each.
     pub(super) fn agreement_checks(&self, [(a, numbers_a), (b, numbers_b)]: [(Agreement, String); 2]) -> Vec<Check> {
         let words_of = |agreement: Agreement| {
-            let words =
-                self.words.iter().enumerate().filter(|(number, _)| agreement.occurring_words >> number & 1 == 1);
-            words.map(|(_, tokens)| tokens.join(" ") + "\n").collect::<String>()
+            let occurs = |(number, _): &(usize, Vec<String>)| agreement.occurring_words >> number & 1 == 1;
+            self.words.iter().enumerate().filter(occurs).map(|(_, tokens)| tokens.join(" ") + "\n").collect::<String>()
         };
-        let numbers = self.numbers.then(|| same("numbers", [&numbers_a, &numbers_b], a.numbers == b.numbers));
+        let numbers = self.numbers.then(|| check_same("numbers", [&numbers_a, &numbers_b], a.numbers == b.numbers));
         let has_words = !self.words.0.is_empty();
-        let words =
-            has_words.then(|| same("words", [&words_of(a), &words_of(b)], a.occurring_words == b.occurring_words));
+        let words = has_words
+            .then(|| check_same("words", [&words_of(a), &words_of(b)], a.occurring_words == b.occurring_words));
         numbers.into_iter().chain(words).collect()
     }
 }
@@ -104,6 +103,7 @@ impl Words {
         Ok(is_valid.then(|| Self(lists.into())))
     }
 
+    /// The tokens of each word, in the order of the text.
     pub fn iter(&self) -> impl Iterator<Item = Vec<String>> {
         self.0.iter().map(|tokens| tokens.iter().rev().cloned().collect())
     }

@@ -60,7 +60,7 @@ const GROUPS: usize = MAX_BANDS.div_ceil(BANDS_PER_GROUP);
 /// A part first stands at a minimum that its hash draws, in as many rounds as there are minima, and then at each.
 const ROUNDS: usize = 2 * MINIMA;
 
-/// The odd factor of each round: the numbers of SplitMix64 from seed 0 on, with the lowest bit set.
+/// The odd factor of each round of each group: the numbers of SplitMix64 from seed 0 on, with the lowest bit set.
 static FACTORS: [[u64; ROUNDS]; GROUPS] = {
     let (mut factors, mut random) = ([[0; ROUNDS]; GROUPS], Random(0));
     let mut j = 0;

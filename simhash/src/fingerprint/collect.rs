@@ -62,7 +62,7 @@ impl Collected {
         sink: impl FnMut(BatchOf, &[u64]) -> Result<()>,
     ) -> Result<()> {
         let pair_storage = if options.has_pairs() { pair_storage } else { PairStorage::LeftOut };
-        let counted = !options.is_plain_set();
+        let has_counts = !options.is_plain_set();
         let is_copied = if takes_capitals(options) {
             self.normal.clear();
             normalise_beyond_capitals(text, options.case_fold, &mut self.normal, tick)?
@@ -75,9 +75,9 @@ impl Collected {
         let expected = expected_features(text);
         let expected_pairs = expected.max(text.len() / 8);
         let expected_in = |storage| if pair_storage == storage { expected_pairs } else { 0 };
-        features.reset(expected + expected_in(PairStorage::WithFeatures), counted, tick)?;
+        features.reset(expected + expected_in(PairStorage::WithFeatures), has_counts, tick)?;
         pairs.reset(expected_in(PairStorage::Apart), false, tick)?;
-        seen.reset(if counted { 0 } else { text.len() })?;
+        seen.reset(if has_counts { 0 } else { text.len() })?;
         pair_factors.clear();
         let has_capitals = !is_copied && options.case_fold;
         let mut batches = Batches {
@@ -137,8 +137,8 @@ struct Batches<'a, S> {
     /// so nothing branches on it.
     words: [u64; FEATURE_BATCH],
     words_len: usize,
-    /// Hashes of other features. They are looked up together, in a loop that does nothing else and so has all that it
-    /// needs in registers: Chinese takes .85 of the time.
+    /// Hashes of other features. They are looked up together, in a loop that does nothing else, so that all that the
+    /// loop needs is in registers: Chinese takes .85 of the time.
     hashes: [u64; FEATURE_BATCH],
     hashes_len: usize,
     pair_hashes: [u64; FEATURE_BATCH],

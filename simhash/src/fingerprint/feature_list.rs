@@ -32,6 +32,7 @@ impl FeatureList {
         (0..self.positions()).filter_map(|position| self.get(position))
     }
 
+    /// The number of features, with those that the option `weights` leaves out.
     pub fn positions(&self) -> usize {
         self.hashes.len()
     }

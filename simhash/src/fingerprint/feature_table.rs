@@ -29,12 +29,12 @@ const MIN_SLOTS: usize = 2 * FEATURE_BATCH;
 const MAX_FIRST_SLOTS: usize = 16 * 1024;
 
 impl FeatureTable {
-    /// Empties the table, and sizes it for about `expected` features. `counted` says whether occurrences are counted.
-    pub fn reset(&mut self, expected: usize, counted: bool, tick: &dyn Fn()) -> Result<()> {
+    /// Empties the table, and sizes it for about `expected` features. Occurrences are counted if `has_counts` is true.
+    pub fn reset(&mut self, expected: usize, has_counts: bool, tick: &dyn Fn()) -> Result<()> {
         let slots = expected.saturating_mul(SLOTS_PER_FEATURE).clamp(MIN_SLOTS, MAX_FIRST_SLOTS).next_power_of_two();
         self.distinct = 0;
         self.zero = 0;
-        if self.hashes.len() == slots && !counted {
+        if self.hashes.len() == slots && !has_counts {
             self.hashes.fill(0);
             self.counts.clear();
             return Ok(());
@@ -42,7 +42,7 @@ impl FeatureTable {
         self.hashes.clear();
         self.counts.clear();
         fill(&mut self.hashes, slots, 0, tick)?;
-        fill(&mut self.counts, if counted { slots } else { 0 }, 0, tick)
+        fill(&mut self.counts, if has_counts { slots } else { 0 }, 0, tick)
     }
 
     /// Counts a feature by its hash, and returns whether the hash is new.
@@ -90,6 +90,7 @@ impl FeatureTable {
         features.chain((self.zero > 0).then(|| (0, self.count(0))))
     }
 
+    /// The number of distinct features.
     pub fn distinct(&self) -> usize {
         self.distinct
     }

@@ -86,7 +86,7 @@ impl<'a> Fingerprinter<'a> {
     ///
     /// One pass over the text: about 2 ns for each byte of English.
     pub fn fingerprint(&mut self, text: &str) -> Result<Option<u64>> {
-        self.read_text(text, |this, text| this.fingerprint_of(text))
+        self.read_text(text, |reader, text| reader.fingerprint_of(text))
     }
 
     /// The fingerprint of a text, its size and its first bands; None if the text has no feature that weighs anything.
@@ -94,41 +94,41 @@ impl<'a> Fingerprinter<'a> {
     ///
     /// One pass if all features weigh the same, otherwise two; and one more by the option `same`.
     pub fn summary(&mut self, text: &str, bands: usize) -> Result<Option<Summary>> {
-        self.read_text(text, |this, text| {
-            let mask = this.agreement_of(text)?.band_mask();
-            this.scratch.minima.reset(bands);
-            let (fingerprint, size) = if this.options.is_plain_set() {
-                this.summarise_set(text)?
+        self.read_text(text, |reader, text| {
+            let mask = reader.agreement_of(text)?.band_mask();
+            reader.scratch.minima.reset(bands);
+            let (fingerprint, size) = if reader.options.is_plain_set() {
+                reader.summarise_set(text)?
             } else {
-                (this.fingerprint_of(text)?, this.add_to_minima(text, |_| ())?)
+                (reader.fingerprint_of(text)?, reader.add_to_minima(text, |_| ())?)
             };
             let Some(fingerprint) = fingerprint else { return Ok(None) };
-            Ok(Some(Summary { fingerprint, size, bands: this.first_bands(bands, mask)?, mask }))
+            Ok(Some(Summary { fingerprint, size, bands: reader.first_bands(bands, mask)?, mask }))
         })
     }
 
     /// The sketch of a text with its first bands; None if the text has no feature that weighs anything. Costs 1.3
     /// fingerprints, and the normal form by the option `same`.
     pub fn sketch(&mut self, text: &str, bands: usize) -> Result<Option<Sketch>> {
-        self.read_text(text, |this, text| {
-            let mask = this.agreement_of(text)?.band_mask();
-            let Scratch { collected, minima, .. } = &mut *this.scratch;
+        self.read_text(text, |reader, text| {
+            let mask = reader.agreement_of(text)?.band_mask();
+            let Scratch { collected, minima, .. } = &mut *reader.scratch;
             minima.reset(bands);
             let mut difference = DifferenceSketch::default();
-            difference.size = if this.options.is_plain_set() {
-                collected.collect(text, this.options, PairStorage::WithFeatures, this.tick, |_, hashes| {
+            difference.size = if reader.options.is_plain_set() {
+                collected.collect(text, reader.options, PairStorage::WithFeatures, reader.tick, |_, hashes| {
                     minima.add_all(hashes);
                     hashes.iter().for_each(|hash| difference.flip(*hash));
                     Ok(())
                 })?;
                 as_size(collected.features.distinct())
             } else {
-                this.add_to_minima(text, |hash| difference.flip(hash))?
+                reader.add_to_minima(text, |hash| difference.flip(hash))?
             };
             if difference.is_none() {
                 return Ok(None);
             }
-            Ok(Some(Sketch { bands: this.first_bands(bands, mask)?, difference }))
+            Ok(Some(Sketch { bands: reader.first_bands(bands, mask)?, difference }))
         })
     }
 
@@ -137,9 +137,9 @@ impl<'a> Fingerprinter<'a> {
     /// In addition to the memory of [`Fingerprinter::fingerprint`], needs the features' bytes and 24 bytes for each
     /// feature.
     pub fn features(&mut self, text: &str) -> Result<FeatureList> {
-        self.read_text(text, |this, text| {
-            let (options, tick) = (this.options, this.tick);
-            let collected = &mut this.scratch.collected;
+        self.read_text(text, |reader, text| {
+            let (options, tick) = (reader.options, reader.tick);
+            let collected = &mut reader.scratch.collected;
             collected.normalise(text, options, tick)?;
             let Collected { normal, features, .. } = collected;
             features.reset(expected_features(normal), true, tick)?;
@@ -159,12 +159,12 @@ impl<'a> Fingerprinter<'a> {
 
     /// The features of a text, as hashes and weights.
     pub fn weighted_features(&mut self, text: &str) -> Result<WeightedFeatures> {
-        self.read_text(text, |this, text| this.weighted_features_of(text, PairStorage::LeftOut))
+        self.read_text(text, |reader, text| reader.weighted_features_of(text, PairStorage::LeftOut))
     }
 
     /// The features of a text and their pairs, as hashes and weights.
     pub fn weighted_features_and_pairs(&mut self, text: &str) -> Result<WeightedFeatures> {
-        self.read_text(text, |this, text| this.weighted_features_of(text, PairStorage::WithFeatures))
+        self.read_text(text, |reader, text| reader.weighted_features_of(text, PairStorage::WithFeatures))
     }
 
     /// What another text must agree in with this one. Costs as much as the normal form, if there is anything.
@@ -172,7 +172,7 @@ impl<'a> Fingerprinter<'a> {
         if self.options.same.is_nothing() {
             return Ok(Agreement::default());
         }
-        self.read_text(text, |this, text| this.agreement_of(text))
+        self.read_text(text, |reader, text| reader.agreement_of(text))
     }
 
     /// The agreement of a text without its markup.
@@ -187,9 +187,9 @@ impl<'a> Fingerprinter<'a> {
     /// What two texts must agree in by the option `same`, and whether they do.
     pub(crate) fn agreement_checks(&mut self, texts: [&str; 2]) -> Result<Vec<Check>> {
         let [a, b] = texts.map(|text| {
-            self.read_text(text, |this, text| {
-                let (same, tick) = (&this.options.same, this.tick);
-                same.agreement_and_numbers(this.normalise_for_same(text)?, tick)
+            self.read_text(text, |reader, text| {
+                let (same, tick) = (&reader.options.same, reader.tick);
+                same.agreement_and_numbers(reader.normalise_for_same(text)?, tick)
             })
         });
         Ok(self.options.same.agreement_checks([a?, b?]))
@@ -205,18 +205,18 @@ impl<'a> Fingerprinter<'a> {
     /// Passes `sink` the hash of each distinct feature and pair of a text, many at a time, until it returns an error.
     /// Returns their number. Only for options by which all weigh the same.
     pub(super) fn count_compared(&mut self, text: &str, mut sink: impl FnMut(&[u64]) -> Result<()>) -> Result<usize> {
-        self.read_text(text, |this, text| {
-            let collected = &mut this.scratch.collected;
-            collected.collect(text, this.options, PairStorage::WithFeatures, this.tick, |_, hashes| sink(hashes))?;
+        self.read_text(text, |reader, text| {
+            let collected = &mut reader.scratch.collected;
+            collected.collect(text, reader.options, PairStorage::WithFeatures, reader.tick, |_, new| sink(new))?;
             Ok(collected.features.distinct())
         })
     }
 
     /// Passes `make` the text in normal form, without its markup.
     pub(crate) fn read_normal<T>(&mut self, text: &str, make: impl FnOnce(&str) -> Result<T>) -> Result<T> {
-        self.read_text(text, |this, text| {
-            this.scratch.collected.normalise(text, this.options, this.tick)?;
-            make(&this.scratch.collected.normal)
+        self.read_text(text, |reader, text| {
+            reader.scratch.collected.normalise(text, reader.options, reader.tick)?;
+            make(&reader.scratch.collected.normal)
         })
     }
 

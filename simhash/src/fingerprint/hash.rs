@@ -1,5 +1,6 @@
 //! The hash of a feature: xxh3-64 of its UTF-8 bytes, with seed 0 unless the options give another.
 
+/// The hash of a feature with seed 0.
 #[inline]
 pub fn hash(feature: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(feature)

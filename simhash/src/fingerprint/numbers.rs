@@ -94,6 +94,7 @@ fn each_number(normal: &str, tick: &dyn Fn(), emit: impl FnMut(&str) -> Result<(
     sink.end_number()
 }
 
+/// Puts the numbers of a text together from the digits of its words.
 struct NumberSink<'a, F> {
     normal: &'a str,
     /// The letters right before the number.
@@ -116,7 +117,7 @@ impl<F: FnMut(&str) -> Result<()>> TokenSink for NumberSink<'_, F> {
         let mut letters = token.start..start;
         while start < token.end {
             let end = run_end(start, true);
-            self.digits(letters, start..end)?;
+            self.add_digits(letters, start..end)?;
             start = run_end(end, false);
             letters = start..start;
         }
@@ -131,7 +132,7 @@ impl<F: FnMut(&str) -> Result<()>> TokenSink for NumberSink<'_, F> {
 
 impl<F: FnMut(&str) -> Result<()>> NumberSink<'_, F> {
     /// Joins a run of digits, which stands after these letters of its word, to the last number, or begins a new one.
-    fn digits(&mut self, letters: Range<usize>, digits: Range<usize>) -> Result<()> {
+    fn add_digits(&mut self, letters: Range<usize>, digits: Range<usize>) -> Result<()> {
         let between = &self.normal[self.number.end..digits.start];
         let is_joined = between
             .strip_prefix(JOINERS)

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::text::tokens::{TokenSink, tokenize};
 use crate::ticking::ITEMS_BETWEEN_TICKS;
 
-/// Passes each unit of a text in normal form to `sink`, and characters as letters of a script without spaces.
+/// Passes each unit of a text in normal form to `sink`. Characters are passed as letters of a script without spaces.
 #[inline]
 pub fn each_unit(normal: &str, tokens: Tokens, sink: &mut impl TokenSink, tick: &dyn Fn()) -> Result<()> {
     match tokens {
@@ -36,24 +36,24 @@ struct Emitter<'t, E> {
 
 impl<E: FnMut(Range<usize>, bool) -> Result<()>> Emitter<'_, E> {
     #[inline]
-    fn unit(&mut self, unit: Range<usize>, spaceless: bool) -> Result<()> {
+    fn pass_on(&mut self, unit: Range<usize>, is_spaceless: bool) -> Result<()> {
         if self.count.is_multiple_of(ITEMS_BETWEEN_TICKS) {
             (self.tick)();
         }
         self.count += 1;
-        (self.emit)(unit, spaceless)
+        (self.emit)(unit, is_spaceless)
     }
 }
 
 impl<E: FnMut(Range<usize>, bool) -> Result<()>> TokenSink for Emitter<'_, E> {
     #[inline]
     fn word(&mut self, token: Range<usize>) -> Result<()> {
-        self.unit(token, false)
+        self.pass_on(token, false)
     }
 
     #[inline]
     fn spaceless(&mut self, token: Range<usize>) -> Result<()> {
-        self.unit(token, true)
+        self.pass_on(token, true)
     }
 }
 

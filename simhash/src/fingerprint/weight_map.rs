@@ -78,7 +78,6 @@ impl WeightMap {
         self.units.get(&hash).copied().unwrap_or(self.one)
     }
 
-    /// A weight of 1, in units.
     pub(super) fn one(&self) -> u64 {
         self.one
     }

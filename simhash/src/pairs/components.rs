@@ -76,29 +76,29 @@ pub fn components(
 /// Splits the group of each key into groups of equal ids, by comparison.
 fn split(ids: &mut Groups, compare: Compare<'_>, tick: &dyn Fn()) -> Result<()> {
     let Groups { positions, starts } = ids;
-    let most = ticking(starts.windows(2), tick).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
-    let done = Cell::new(0usize);
+    let largest = ticking(starts.windows(2), tick).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
+    let comparisons = Cell::new(0usize);
     let compare = |a, b| {
-        done.set(done.get() + 1);
-        if done.get().is_multiple_of(COMPARISONS_BETWEEN_TICKS) {
+        comparisons.set(comparisons.get() + 1);
+        if comparisons.get().is_multiple_of(COMPARISONS_BETWEEN_TICKS) {
             tick();
         }
         compare(a, b)
     };
-    let mut spare = filled(most.div_ceil(2) as usize, 0, tick)?;
-    let mut split = with_capacity(starts.len())?;
+    let mut spare = filled(largest.div_ceil(2) as usize, 0, tick)?;
+    let mut split_starts = with_capacity(starts.len())?;
     for ends in ticking(starts.windows(2), tick) {
-        let same = &mut positions[ends[0] as usize..ends[1] as usize];
-        merge_sort(same, &mut spare, &compare);
-        push(&mut split, ends[0])?;
-        for (position, pair) in (ends[0] + 1..).zip(ticking(same.windows(2), tick)) {
+        let group = &mut positions[ends[0] as usize..ends[1] as usize];
+        merge_sort(group, &mut spare, &compare);
+        push(&mut split_starts, ends[0])?;
+        for (position, pair) in (ends[0] + 1..).zip(ticking(group.windows(2), tick)) {
             if compare(pair[0], pair[1]).is_ne() {
-                push(&mut split, position)?;
+                push(&mut split_starts, position)?;
             }
         }
     }
-    push(&mut split, positions.len() as u32)?;
-    *starts = split;
+    push(&mut split_starts, positions.len() as u32)?;
+    *starts = split_starts;
     Ok(())
 }
 

@@ -95,6 +95,7 @@ impl Probed {
         (0..=self.radius.min(self.block.width())).flat_map(move |flipped| self.block.ring(query, flipped))
     }
 
+    /// The number of [`Probed::probes`].
     pub fn probe_count(self) -> u64 {
         (0..=self.radius.min(self.block.width())).map(|flipped| self.block.ring_count(flipped)).sum()
     }

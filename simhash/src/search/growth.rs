@@ -29,17 +29,17 @@ const MIN_COST_FACTOR: f64 = 8.0;
 pub struct Growth {
     rows: f64,
     layouts: Vec<Vec<BlockProgress>>,
-    /// The expected cost of the steps so far, in microseconds.
     spent: f64,
 }
 
+/// What has been looked up of a block.
 #[derive(Clone, Debug)]
 struct BlockProgress {
     block: Block,
     /// Number of radii, from 0 on, that have been looked up.
     radii: u32,
     /// A lower bound of the cost of the next step, in microseconds; 0 if none is known.
-    at_least: f64,
+    least_cost: f64,
 }
 
 /// What a search looks up next: the values of a block at a radius from that of the query.
@@ -80,7 +80,7 @@ struct StepSequence {
 impl Growth {
     /// The beginning of a search among `rows` rows by the indexed blocks of one or more layouts.
     pub fn new(rows: f64, layouts: impl IntoIterator<Item = Vec<Block>>) -> Self {
-        let progress = |block| BlockProgress { block, radii: 0, at_least: 0.0 };
+        let progress = |block| BlockProgress { block, radii: 0, least_cost: 0.0 };
         let layouts = layouts.into_iter().map(|blocks| blocks.into_iter().map(progress).collect()).collect();
         Self { rows: rows.max(1.0), layouts, spent: 0.0 }
     }
@@ -113,10 +113,11 @@ impl Growth {
         Some(Step { layout, block: sequence.first, radius: progress.radii, cost, limit })
     }
 
+    /// Records that a step has been made.
     pub fn complete(&mut self, step: Step) {
         let progress = &mut self.layouts[step.layout][step.block];
         progress.radii = step.radius + 1;
-        progress.at_least = 0.0;
+        progress.least_cost = 0.0;
         self.spent += step.cost;
     }
 
@@ -124,14 +125,14 @@ impl Growth {
     pub fn give_up(&mut self, step: Step) {
         // The limit doubles each time. So a step that is given up several times costs little in total.
         let progress = &mut self.layouts[step.layout][step.block];
-        progress.at_least = 2.0 * step.limit;
+        progress.least_cost = 2.0 * step.limit;
     }
 
     /// Whether no complete step has found a fingerprint that differs from the query in these bits.
     #[inline]
     pub fn is_new(&self, difference: u64) -> bool {
-        let found = |progress: &BlockProgress| progress.block.ones(difference) < progress.radii;
-        !self.layouts.iter().flatten().any(found)
+        let has_found = |progress: &BlockProgress| progress.block.ones(difference) < progress.radii;
+        !self.layouts.iter().flatten().any(has_found)
     }
 
     /// The expected cost of all complete steps, in microseconds.
@@ -171,8 +172,8 @@ impl Growth {
         Some(total)
     }
 
-    /// The cheapest sequence of steps that finds everything near within a distance, and the index of its layout;
-    /// without one block, given as the indexes of its layout and of itself. None if no step is left.
+    /// The cheapest sequence of steps that finds everything within a distance, and the index of its layout. It leaves
+    /// out the block `except`, given by the indexes of its layout and of itself. None if no step is left.
     fn cheapest_sequence(&self, distance: i32, except: Option<(usize, usize)>) -> Option<(usize, StepSequence)> {
         let sequences = self.layouts.iter().enumerate().filter_map(|(layout, blocks)| {
             let except = except.filter(|(of, _)| *of == layout).map(|(_, block)| block);
@@ -208,7 +209,7 @@ impl Growth {
     fn step_cost(&self, progress: &BlockProgress, radius: u32) -> f64 {
         let (probes, found) = self.expected(progress.block, radius);
         let expected = probes * PROBE_MICROSECONDS + found * ENTRY_MICROSECONDS;
-        if radius == progress.radii { expected.max(progress.at_least) } else { expected }
+        if radius == progress.radii { expected.max(progress.least_cost) } else { expected }
     }
 
     /// The probes of a step, and the index entries that they find among uniform fingerprints.

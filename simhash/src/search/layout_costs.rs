@@ -52,6 +52,7 @@ impl FingerprintSample {
         &self.fingerprints
     }
 
+    /// The number of fingerprints that were added.
     pub fn added(&self) -> u64 {
         self.added
     }
@@ -72,7 +73,7 @@ pub struct LayoutCost {
     pub worst: f64,
     pub cost: f64,
     /// Whether no other search has a lower cost. Among equal costs, the first one is best.
-    pub best: bool,
+    pub is_best: bool,
 }
 
 /// The cost of each of `searches`, a number of blocks and a distance, on a table of `rows` rows. Searches that the
@@ -90,13 +91,13 @@ pub fn layout_costs(
     let mut layouts = Vec::new();
     for (blocks, max_distance) in searches {
         if let Some(probes) = probes(blocks, max_distance) {
-            layouts.push(sample.layout(blocks, max_distance, probes, tick)?);
+            layouts.push(sample.measure(blocks, max_distance, probes, tick)?);
         }
     }
     for index in 0..layouts.len() {
         let layout = &layouts[index];
         let is_better = |(other, other_layout): (usize, &LayoutCost)| (other_layout.cost, other) < (layout.cost, index);
-        layouts[index].best = !layouts.iter().enumerate().any(is_better);
+        layouts[index].is_best = !layouts.iter().enumerate().any(is_better);
     }
     Ok(layouts)
 }
@@ -128,26 +129,27 @@ impl CountedSample {
         Ok(Self { groups, queries, sampled: fingerprints.len() as u64, rows: rows.max(fingerprints.len() as f64) })
     }
 
-    fn layout(&mut self, blocks: i32, max_distance: i32, probes: u64, tick: &dyn Fn()) -> Result<LayoutCost> {
+    /// The cost of a search with one layout.
+    fn measure(&mut self, blocks: i32, max_distance: i32, probes: u64, tick: &dyn Fn()) -> Result<LayoutCost> {
         let uniform_share = uniform_share(blocks, max_distance);
         let probed: Vec<Probed> = probed_blocks(blocks, max_distance).into_iter().flatten().collect();
         let mut commonest = Vec::new();
         // If a share s of the rows has a value, a share s of the queries finds a share s of the rows by it. The more
         // each query finds, the fewer are needed.
-        let mut finds = 0.0;
+        let mut found_share = 0.0;
         for block in (0..blocks).filter_map(|number| Block::new(number, blocks)) {
             tick();
             self.sort_by(block);
-            let share = self.commonest(block);
+            let share = self.commonest_share(block);
             commonest.push(share);
             if probed.iter().any(|probed| probed.block == block) {
-                finds += share * share;
+                found_share += share * share;
             }
         }
-        finds += uniform_share;
+        found_share += uniform_share;
 
         let compared = probed.iter().map(|probed| compared_groups(self.groups.len(), *probed)).sum::<u64>();
-        let work = compared as f64 + self.groups.len() as f64 * finds.min(1.0);
+        let work = compared as f64 + self.groups.len() as f64 * found_share.min(1.0);
         let count = ((MAX_COMPARISONS / work) as usize).clamp(*QUERIES.start(), *QUERIES.end());
         // Queries, each with the number of fingerprints that it has found.
         let mut searches = collect_exact(count, spaced_evenly(&self.queries, count).map(|query| (query, 0)))?;
@@ -158,12 +160,12 @@ impl CountedSample {
             let earlier = probed.get(..number).unwrap_or_default();
             for (query, found) in &mut searches {
                 tick();
-                *found += first_found(&self.groups, *query, probed_block, earlier);
+                *found += count_first_found(&self.groups, *query, probed_block, earlier);
             }
         }
         let (candidates, worst) = self.candidates(&searches, uniform_share);
         let cost = cost(probes, candidates);
-        Ok(LayoutCost { blocks, max_distance, probes, commonest, candidates, worst, cost, best: false })
+        Ok(LayoutCost { blocks, max_distance, probes, commonest, candidates, worst, cost, is_best: false })
     }
 
     fn sort_by(&mut self, block: Block) {
@@ -171,12 +173,11 @@ impl CountedSample {
     }
 
     /// The share of the commonest value of the block that the groups are sorted by.
-    fn commonest(&self, block: Block) -> f64 {
+    fn commonest_share(&self, block: Block) -> f64 {
         let value_of = |group: &EqualFingerprints| block.value(group.fingerprint);
         let equal = self.groups.chunk_by(|a, b| value_of(a) == value_of(b));
-        let most =
-            equal.map(|groups| groups.iter().map(|group| u64::from(group.count)).sum::<u64>()).max().unwrap_or(0);
-        most as f64 / self.sampled.max(1) as f64
+        let counts = equal.map(|groups| groups.iter().map(|group| u64::from(group.count)).sum::<u64>());
+        counts.max().unwrap_or(0) as f64 / self.sampled.max(1) as f64
     }
 
     /// Estimates how many rows of the table the average search and the worst hundredth of the searches find, from their
@@ -229,16 +230,16 @@ fn compared_groups(groups: usize, probed: Probed) -> u64 {
 
 /// Counts the fingerprints that a query finds by the block of `probed`, and not by an earlier block. The groups are
 /// sorted by the block of `probed`.
-fn first_found(groups: &[EqualFingerprints], query: u64, probed: Probed, earlier: &[Probed]) -> u64 {
-    let first = |group: &&EqualFingerprints| !earlier.iter().any(|earlier| earlier.finds(group.fingerprint ^ query));
+fn count_first_found(groups: &[EqualFingerprints], query: u64, probed: Probed, earlier: &[Probed]) -> u64 {
+    let is_first = |group: &&EqualFingerprints| !earlier.iter().any(|earlier| earlier.finds(group.fingerprint ^ query));
     let count = |group: &EqualFingerprints| u64::from(group.count);
     if compared_groups(groups.len(), probed) == groups.len() as u64 {
-        return groups.iter().filter(|group| probed.finds(group.fingerprint ^ query)).filter(first).map(count).sum();
+        return groups.iter().filter(|group| probed.finds(group.fingerprint ^ query)).filter(is_first).map(count).sum();
     }
-    let find = |value| {
+    let count_value = |value| {
         let start = groups.partition_point(|group| probed.block.value(group.fingerprint) < value);
         let equal = groups.iter().skip(start).take_while(move |group| probed.block.value(group.fingerprint) == value);
-        equal.filter(first).map(count).sum::<u64>()
+        equal.filter(is_first).map(count).sum::<u64>()
     };
-    probed.probes(query).map(find).sum()
+    probed.probes(query).map(count_value).sum()
 }

@@ -24,6 +24,7 @@ pub struct Edits {
 }
 
 impl Edits {
+    /// Adds an edit, which comes after those before.
     pub fn push(&mut self, old: Range<usize>, new: Range<usize>) -> Result<()> {
         let copied = new.start - self.end.1;
         for mut number in [copied, old.end.saturating_sub(self.end.0 + copied), new.len()] {

@@ -3,7 +3,7 @@
 use std::iter;
 use std::ops::Range;
 
-use super::matches::{MAX_CHANGED, Match, NormalForm, Unit, shared_runs};
+use super::matches::{MAX_CHANGED, Match, NormalForm, Unit, find_shared_runs};
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
 use crate::fingerprint::Fingerprinter;
 use crate::memory::{collect_exact, filled, push};
@@ -35,27 +35,27 @@ impl Default for Style {
 }
 
 /// The text with its [matches](super::matches) marked. Fragments are the surroundings of the longest matches, in the
-/// order of the text; without a match, the begin of the text. Nothing is escaped.
+/// order of the text; without a match, the beginning of the text. Nothing is escaped.
 pub fn headline(fingerprinter: &mut Fingerprinter, content: &str, clue: &str, style: &Style) -> Result<String> {
     let (options, tick) = (fingerprinter.options, fingerprinter.tick);
-    let shared = shared_runs(fingerprinter, content, clue, MAX_CHANGED)?;
-    let mut found = shared.matches;
+    let shared = find_shared_runs(fingerprinter, content, clue, MAX_CHANGED)?;
+    let mut matches = shared.matches;
     let normal = NormalForm::new(content, options, tick)?;
     let fragments = if style.max_fragments == 0 {
         iter::once(0..content.len() as u32).collect()
     } else {
-        let mut fragments = fragments(&found, shared.content, style, tick)?;
+        let mut fragments = fragments(&matches, shared.content_tokens, style, tick)?;
         normal.place(Unit::Bytes, fragments.iter_mut(), tick)?;
         fragments
     };
-    normal.place(Unit::Bytes, found.iter_mut().map(|found| &mut found.content), tick)?;
-    let (mut headline, mut marks) = (String::new(), found.iter().peekable());
+    normal.place(Unit::Bytes, matches.iter_mut().map(|mark| &mut mark.content), tick)?;
+    let (mut headline, mut marks) = (String::new(), matches.iter().peekable());
     for (number, Range { mut start, end }) in fragments.into_iter().enumerate() {
         if number > 0 {
             append(&mut headline, &style.fragment_delimiter)?;
         }
         let part = |start, end| &content[start as usize..end as usize];
-        while let Some(Match { content: mark, .. }) = marks.peek().filter(|found| found.content.start < end) {
+        while let Some(Match { content: mark, .. }) = marks.peek().filter(|next| next.content.start < end) {
             let is_over = mark.end <= end;
             // Two matches may have parts of one character.
             let mark = mark.start.max(start)..mark.end.min(end);
@@ -77,14 +77,14 @@ pub fn headline(fingerprinter: &mut Fingerprinter, content: &str, clue: &str, st
 
 /// The surroundings of the longest matches, as numbers of tokens. As in `ts_headline`, a match within the surroundings
 /// of a longer one has none of its own, and surroundings that touch are one fragment.
-fn fragments(found: &[Match], tokens: usize, style: &Style, tick: &dyn Fn()) -> Result<Vec<Range<u32>>> {
-    let mut longest = collect_exact(found.len(), found)?;
+fn fragments(matches: &[Match], tokens: usize, style: &Style, tick: &dyn Fn()) -> Result<Vec<Range<u32>>> {
+    let mut longest = collect_exact(matches.len(), matches)?;
     // A text has no more words than bytes, so a number of words and a place take 32 bits each.
-    sort(&mut longest, &|found| u64::from(!found.words) << 32 | u64::from(found.content.start), u64::BITS, tick);
+    sort(&mut longest, &|mark| u64::from(!mark.words) << 32 | u64::from(mark.content.start), u64::BITS, tick);
     let mut is_shown = filled(tokens, false, tick)?;
     let mut shown = 0;
-    for found in longest {
-        let (start, end) = (found.content.start as usize, found.content.end as usize);
+    for mark in longest {
+        let (start, end) = (mark.content.start as usize, mark.content.end as usize);
         if shown < style.max_fragments && !is_shown[start..end].contains(&true) {
             let around = style.max_words.saturating_sub(end - start) / 2;
             let most = start.saturating_add(style.max_words);
@@ -126,7 +126,7 @@ mod tests {
         let style = Style { max_fragments: 2, max_words: 7, ..Style::default() };
         let (content, clue) = ("a b c d e f g h i by x y z", "x y z or a b c d e f g h i");
         let (mut scratch, options) = (Scratch::default(), Options::default());
-        let found = headline(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), content, clue, &style);
-        assert_eq!(found.as_deref(), Ok("<b>a b c d e f g</b> ... <b>i</b> by <b>x y z</b>"));
+        let marked = headline(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), content, clue, &style);
+        assert_eq!(marked.as_deref(), Ok("<b>a b c d e f g</b> ... <b>i</b> by <b>x y z</b>"));
     }
 }

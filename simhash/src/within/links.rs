@@ -1,4 +1,4 @@
-//! Links between the places of a text.
+//! Links between the places of a text, of which [`tiles`](super::tiles) make chains.
 
 use crate::error::Result;
 use crate::memory::filled;
@@ -12,6 +12,7 @@ pub struct Links {
 }
 
 impl Links {
+    /// `len` places that link to nothing.
     pub fn new(len: usize, tick: &dyn Fn()) -> Result<Self> {
         let width = if len < 1 << 24 { 3 } else { 4 };
         let bytes = filled(len * width + 1, u8::MAX, tick)?;

@@ -24,10 +24,11 @@ use crate::ticking::{sort, ticking};
 /// The `changed` of [`matches()`] for users, and its largest value.
 pub const MAX_CHANGED: usize = 2;
 
-/// Tokens of the content for each long run that is known at a time, and the fewest and the most such runs. A text has
-/// at most half as many words as bytes.
+/// For each so many tokens of the content, one long run is known at a time. A text has at most half as many words as
+/// bytes.
 const WORDS_PER_LONG_RUN: usize = 8;
 const LETTERS_PER_LONG_RUN: usize = 64;
+/// The fewest and the most long runs that are known at a time.
 const MIN_LONG_RUNS: usize = 1 << 12;
 const MAX_LONG_RUNS: usize = 1 << 20;
 
@@ -80,7 +81,7 @@ pub fn matches(
     unit: Unit,
 ) -> Result<Vec<Match>> {
     let (options, tick) = (fingerprinter.options, fingerprinter.tick);
-    let mut found = shared_runs(fingerprinter, content, clue, changed)?.matches;
+    let mut found = find_shared_runs(fingerprinter, content, clue, changed)?.matches;
     if found.is_empty() {
         return Ok(found);
     }
@@ -97,20 +98,20 @@ pub fn matches(
 
 /// The share of a clue's words that are in [`matches()`] with a text, 0 to 1. None if the clue has no word.
 pub fn coverage(fingerprinter: &mut Fingerprinter, content: &str, clue: &str) -> Result<Option<f64>> {
-    let shared = shared_runs(fingerprinter, content, clue, MAX_CHANGED)?;
+    let shared = find_shared_runs(fingerprinter, content, clue, MAX_CHANGED)?;
     let covered: u32 = shared.matches.iter().map(|found| found.words).sum();
-    Ok((shared.clue > 0).then(|| f64::from(covered) / shared.clue as f64))
+    Ok((shared.clue_tokens > 0).then(|| f64::from(covered) / shared.clue_tokens as f64))
 }
 
-/// The matches of two texts, whose places are numbers of tokens; and the numbers of their tokens.
+/// The matches of two texts, each where it stands among the tokens; and how many tokens the texts have.
 pub(super) struct SharedRuns {
     pub matches: Vec<Match>,
-    pub content: usize,
-    clue: usize,
+    pub content_tokens: usize,
+    clue_tokens: usize,
 }
 
 /// Finds the runs by tokens as small as the clue's letters allow, since a text may have as many letters as bytes.
-pub(super) fn shared_runs(
+pub(super) fn find_shared_runs(
     fingerprinter: &mut Fingerprinter,
     content: &str,
     clue: &str,
@@ -127,19 +128,19 @@ pub(super) fn shared_runs(
     }
     let number_of = |letter| letters.get(&letter).map_or(UNKNOWN, |number| *number as u32);
     match letters.len() as u32 + UNKNOWN {
-        ..=UNKNOWN | u16::TAKEN.. => shared_by_tokens(fingerprinter, [content, clue], changed, token),
-        ..u8::TAKEN => shared_by_tokens(fingerprinter, [content, clue], changed, |letter, _| number_of(letter) as u8),
-        _ => shared_by_tokens(fingerprinter, [content, clue], changed, |letter, _| number_of(letter) as u16),
+        ..=UNKNOWN | u16::TAKEN.. => tile_texts(fingerprinter, [content, clue], changed, token),
+        ..u8::TAKEN => tile_texts(fingerprinter, [content, clue], changed, |letter, _| number_of(letter) as u8),
+        _ => tile_texts(fingerprinter, [content, clue], changed, |letter, _| number_of(letter) as u16),
     }
 }
 
-fn shared_by_tokens<T: Token>(
+fn tile_texts<T: Token>(
     fingerprinter: &mut Fingerprinter,
     texts: [&str; 2],
     changed: usize,
     token: impl Fn(u64, bool) -> T,
 ) -> Result<SharedRuns> {
-    let [content, clue] = texts.map(|text| tokens(fingerprinter, text, &token));
+    let [content, clue] = texts.map(|text| read_tokens(fingerprinter, text, &token));
     let (mut content, mut clue) = (content?, clue?);
     let (options, tick) = (fingerprinter.options, fingerprinter.tick);
     let per_run = match options.tokens {
@@ -148,23 +149,22 @@ fn shared_by_tokens<T: Token>(
     };
     let long_runs = (content.len() / per_run).clamp(MIN_LONG_RUNS, MAX_LONG_RUNS);
     tile(&mut content, &mut clue, long_runs, tick)?;
-    let tokens = [content.len(), clue.len()];
+    let (content_tokens, clue_tokens) = (content.len(), clue.len());
     // The matches need memory of their own.
     drop(clue);
-    let joined = || join_runs(ticking(tiles_of(&content), tick), changed);
-    let matches = collect_exact(joined().count(), joined())?;
-    let [content, clue] = tokens;
-    Ok(SharedRuns { matches, content, clue })
+    let join = || join_runs(ticking(tiles_of(&content), tick), changed);
+    let matches = collect_exact(join().count(), join())?;
+    Ok(SharedRuns { matches, content_tokens, clue_tokens })
 }
 
-fn tokens<T>(fingerprinter: &mut Fingerprinter, text: &str, token: &impl Fn(u64, bool) -> T) -> Result<Vec<T>> {
+fn read_tokens<T>(fingerprinter: &mut Fingerprinter, text: &str, token: &impl Fn(u64, bool) -> T) -> Result<Vec<T>> {
     let mut tokens = Vec::new();
-    each_token(fingerprinter, text, |hash, spaceless| {
+    each_token(fingerprinter, text, |hash, is_spaceless| {
         // The default, twice the capacity, may leave half of it unused.
         if tokens.len() == tokens.capacity() {
             tokens.try_reserve_exact(tokens.len() / 4 + 1024)?;
         }
-        tokens.push(token(hash, spaceless));
+        tokens.push(token(hash, is_spaceless));
         Ok(())
     })?;
     tokens.shrink_to_fit();
@@ -179,12 +179,12 @@ fn each_token(
 ) -> Result<()> {
     let (options, tick) = (fingerprinter.options, fingerprinter.tick);
     fingerprinter.read_normal(text, |normal| {
-        let emit = |range: Range<usize>, spaceless| emit(hash(&normal.as_bytes()[range]), spaceless);
+        let emit = |range: Range<usize>, is_spaceless| emit(hash(&normal.as_bytes()[range]), is_spaceless);
         emit_units(normal, options.tokens, emit, tick)
     })
 }
 
-/// Joins runs between which no more than `most` words differ to matches.
+/// Joins runs to matches: those between which at most `most` words differ.
 fn join_runs(tiles: impl Iterator<Item = Tile>, most: usize) -> impl Iterator<Item = Match> {
     let as_match = |Tile { content, clue, length }| {
         let [content, clue, words] = [content, clue, length].map(|number| number as u32);

@@ -1,10 +1,11 @@
 //! Passages: which texts have a sentence, an excerpt or a quotation in common (winnowing: Schleimer, Wilkerson and
 //! Aiken, SIGMOD 2003).
 //!
-//! A run starts at each word: of three words that have [`LETTERS`] letters, or of four, because few texts share short
-//! words by chance. At a letter of a script without spaces, a run of five letters starts. Of each window of [`WINDOW`]
-//! runs that start one after the other, the run with the smallest hash is a passage. Nothing outside the window decides
-//! that. So two texts that share a whole window have a passage in common, wherever it stands in them:
+//! A run starts at each word. It has three words if these have [`SHORT_RUN_LETTERS`] letters, and otherwise four,
+//! because many texts share three short words by chance. At a letter of a script without spaces, a run of five letters
+//! starts. Of each window of [`WINDOW`] runs that start one after the other, the run with the smallest hash is a
+//! passage. Nothing outside the window decides that. So two texts that share a whole window have a passage in common,
+//! wherever it stands in them:
 //!
 //! ```text
 //! runs            the quick brown fox | quick brown fox | brown fox jumps | fox jumps over the
@@ -13,7 +14,7 @@
 //! ```
 //!
 //! Where more than [`GAP`] runs follow from one of these passages to the next, the run in the middle is a passage too.
-//! A search looks up all runs of its [`clue`], so it finds each text that has [`GAP`] runs of the clue in a row.
+//! A search looks up all runs of its [`Clue`], so it finds each text that has [`GAP`] runs of the clue in a row.
 //! Passages at such even distances find more edited clues than the same number of passages by a shorter window: by
 //! measurement, .91 of the clues of 12 words of which two are changed, in place of .87. The runs with the smallest
 //! hashes of a long clue are enough.
@@ -31,23 +32,23 @@ use crate::fingerprint::units::emit_units;
 use crate::memory::push;
 use crate::ticking::sort;
 
-/// Words of a run that have [`LETTERS`] letters.
-const SHORT: usize = 3;
-/// Words of another run.
-const LONG: usize = 4;
+/// Words of a run that have [`SHORT_RUN_LETTERS`] letters or more.
+const SHORT_RUN: usize = 3;
+/// Words of a run that starts with shorter words.
+const LONG_RUN: usize = 4;
 /// Letters of a run that starts with a letter of a script without spaces.
-const SPACELESS: usize = 5;
-/// The characters of the words of a short run, at least.
-const LETTERS: usize = 13;
-/// Runs of which one is a passage. If the last one has [`LONG`] words, it does not count: whatever their lengths,
+const SPACELESS_RUN: usize = 5;
+/// The fewest characters that the words of a short run have.
+const SHORT_RUN_LETTERS: usize = 13;
+/// Runs of which one is a passage. If the last one has [`LONG_RUN`] words, it does not count: whatever their lengths,
 /// eleven words in a row have a window.
 const WINDOW: usize = 9;
 /// In each row of `GAP` runs, one is a passage.
 const GAP: usize = 5;
 /// A clue of this many words in a row, or of [`CERTAIN_LETTERS`], finds all texts that have them.
-pub const CERTAIN_WORDS: usize = LONG + GAP - 1;
+pub const CERTAIN_WORDS: usize = LONG_RUN + GAP - 1;
 /// The letters of a script without spaces.
-pub const CERTAIN_LETTERS: usize = SPACELESS + GAP - 1;
+pub const CERTAIN_LETTERS: usize = SPACELESS_RUN + GAP - 1;
 /// If a text must have at least this many words of a clue, fewer runs of the clue are looked up. An index takes time
 /// that grows with the square of what is looked up.
 pub const MANY_WORDS: usize = 500;
@@ -65,7 +66,7 @@ pub fn passages(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Vec<u64
 /// The runs with the smallest hash of a window, and one between two that are more than `gap` runs apart.
 fn selected_runs(fingerprinter: &mut Fingerprinter, text: &str, gap: usize) -> Result<Vec<u64>> {
     let mut window = Window::new(gap);
-    each_run(fingerprinter, text, |run, hash| window.push(hash, run.len() == LONG))?;
+    each_run(fingerprinter, text, |run, hash| window.push(hash, run.len() == LONG_RUN))?;
     Ok(ascending(window.end()?, fingerprinter.tick))
 }
 
@@ -90,9 +91,9 @@ pub struct Length {
 impl fmt::Display for Length {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut joint = "";
-        for (number, of) in [(self.words, "word"), (self.letters, "letter")] {
+        for (number, unit) in [(self.words, "word"), (self.letters, "letter")] {
             if number > 0 {
-                write!(f, "{joint}{number} {of}{}", if number == 1 { "" } else { "s" })?;
+                write!(f, "{joint}{number} {unit}{}", if number == 1 { "" } else { "s" })?;
                 joint = " and ";
             }
         }
@@ -111,6 +112,30 @@ pub enum Found {
 }
 
 impl Clue {
+    /// Reads a clue of which a text must have at least this share. If that is [`MANY_WORDS`] or more, only the runs
+    /// with the smallest hashes are looked up. A clue of [`CERTAIN_WORDS`] or [`CERTAIN_LETTERS`] is found everywhere.
+    pub fn new(fingerprinter: &mut Fingerprinter, text: &str, share: f64) -> Result<Self> {
+        // Runs after a gap do not count: a text that goes on after the clue may have a longer run in the gap.
+        let (mut runs, mut runs_in_a_row) = (Vec::new(), 0);
+        let (length, is_shorter_than_run) = each_run(fingerprinter, text, |run, hash| {
+            runs_in_a_row += usize::from(run.start == runs_in_a_row);
+            push(&mut runs, hash)
+        })?;
+        let tokens = length.words + length.letters;
+        let found = match runs_in_a_row {
+            _ if is_shorter_than_run || tokens < LONG_RUN => Found::Few,
+            // A text may have more runs than the clue: those that start with one of its last letters.
+            ..GAP => Found::Most,
+            _ => Found::All,
+        };
+        let runs = if share * tokens as f64 >= MANY_WORDS as f64 {
+            selected_runs(fingerprinter, text, usize::MAX)?
+        } else {
+            ascending(runs, fingerprinter.tick)
+        };
+        Ok(Self { runs, length, found })
+    }
+
     pub fn is_empty(&self) -> bool {
         self.length.words + self.length.letters == 0
     }
@@ -133,32 +158,8 @@ impl fmt::Display for ShortClue {
 
 impl ShortClue {
     pub fn detail() -> String {
-        format!("A clue has at least {LONG} words, or {SPACELESS} letters of a script without spaces.")
+        format!("A clue has at least {LONG_RUN} words, or {SPACELESS_RUN} letters of a script without spaces.")
     }
-}
-
-/// The runs of a clue of which a text must have at least this share; if that is [`MANY_WORDS`], only those with the
-/// smallest hashes. Clues of [`CERTAIN_WORDS`] or [`CERTAIN_LETTERS`] are found everywhere.
-pub fn clue(fingerprinter: &mut Fingerprinter, text: &str, share: f64) -> Result<Clue> {
-    // Runs after a gap do not count: a text that goes on after the clue may have a longer run in the gap.
-    let (mut runs, mut runs_in_a_row) = (Vec::new(), 0);
-    let (length, is_shorter_than_run) = each_run(fingerprinter, text, |run, hash| {
-        runs_in_a_row += usize::from(run.start == runs_in_a_row);
-        push(&mut runs, hash)
-    })?;
-    let tokens = length.words + length.letters;
-    let found = match runs_in_a_row {
-        _ if is_shorter_than_run || tokens < LONG => Found::Few,
-        // A text may have more runs than the clue: those that start with one of its last letters.
-        ..GAP => Found::Most,
-        _ => Found::All,
-    };
-    let runs = if share * tokens as f64 >= MANY_WORDS as f64 {
-        selected_runs(fingerprinter, text, usize::MAX)?
-    } else {
-        ascending(runs, fingerprinter.tick)
-    };
-    Ok(Clue { runs, length, found })
 }
 
 /// Whether a text has a passage in common with a clue's runs, and at least this share of its words.
@@ -168,13 +169,14 @@ pub fn contains(
     clue: &str,
     share: f64,
 ) -> Result<Result<bool, ShortClue>> {
-    let asked = self::clue(fingerprinter, clue, share)?;
-    if let Some(short) = asked.too_short() {
+    let searched = Clue::new(fingerprinter, clue, share)?;
+    if let Some(short) = searched.too_short() {
         return Ok(Err(short));
     }
     let passages = passages(fingerprinter, content)?;
     let signed = |hash: &u64| hash.cast_signed();
-    let is_candidate = passages.iter().any(|passage| asked.runs.binary_search_by_key(&signed(passage), signed).is_ok());
+    let is_candidate =
+        passages.iter().any(|passage| searched.runs.binary_search_by_key(&signed(passage), signed).is_ok());
     Ok(Ok(is_candidate && coverage(fingerprinter, content, clue)?.is_some_and(|found| found >= share)))
 }
 
@@ -228,7 +230,7 @@ impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<E> {
         self.tokens += 1;
         self.letters += usize::from(is_spaceless);
         // Each run waits for the tokens of the longest, so that no shorter one that starts later overtakes it.
-        match self.tokens.checked_sub(SPACELESS) {
+        match self.tokens.checked_sub(SPACELESS_RUN) {
             None => Ok(()),
             Some(start) => self.emit_run(start, self.run_length(start)),
         }
@@ -241,15 +243,16 @@ impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<E> {
 
     #[inline]
     fn run_length(&self, start: usize) -> usize {
-        let letters: usize = (start..start + SHORT).map(|number| self.token(number).letters).sum();
+        let letters: usize = (start..start + SHORT_RUN).map(|number| self.token(number).letters).sum();
+        let is_short = letters >= SHORT_RUN_LETTERS;
         // Without a branch, since nothing predicts which runs are short.
-        if self.token(start).is_spaceless { SPACELESS } else { LONG - usize::from(letters >= LETTERS) }
+        if self.token(start).is_spaceless { SPACELESS_RUN } else { LONG_RUN - usize::from(is_short) }
     }
 
     /// The hash of a run is the hash of the hashes of its tokens, as little-endian bytes.
     #[inline]
     fn emit_run(&mut self, start: usize, length: usize) -> Result<()> {
-        let mut hashes = [0; 8 * SPACELESS];
+        let mut hashes = [0; 8 * SPACELESS_RUN];
         // As many tokens for each length, for the same reason.
         for (bytes, number) in hashes.chunks_exact_mut(8).zip(start..) {
             bytes.copy_from_slice(&self.token(number).hash.to_le_bytes());
@@ -259,8 +262,8 @@ impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<E> {
 
     fn end(mut self) -> Result<(Length, bool)> {
         let count = self.tokens;
-        let mut is_shorter_than_run = count > 0 && count < SPACELESS;
-        for start in (count + 1).saturating_sub(SPACELESS)..count {
+        let mut is_shorter_than_run = count > 0 && count < SPACELESS_RUN;
+        for start in (count + 1).saturating_sub(SPACELESS_RUN)..count {
             let length = self.run_length(start);
             if start + length <= count {
                 self.emit_run(start, length)?;

@@ -1,4 +1,7 @@
 //! Where runs may start that two texts share, so that [`tiles`](super::tiles) are not looked for elsewhere.
+//!
+//! A shared run starts with a [`beginning`] that both texts have. So the hashes of all beginnings of one text are put
+//! into a set of bits. Where a beginning of the other text is not in the set, no run starts.
 
 use super::token::{Token, beginning};
 use crate::error::Result;
@@ -45,7 +48,7 @@ pub fn scaled(hash: u32, end: usize) -> usize {
 /// The tokens of a text at which runs may start.
 pub struct Starts {
     bits: Bits,
-    /// The most tokens of the beginnings that both texts have.
+    /// The most tokens of a beginning.
     span: usize,
     pub is_empty: bool,
 }
@@ -60,7 +63,8 @@ impl Starts {
         self.is_empty = false;
     }
 
-    /// Whether a run of `length` tokens may start here: both texts have all beginnings within it.
+    /// Whether a run of `length` tokens may start here. A run that is longer than a beginning has several, of which one
+    /// starts at each token until the last one ends with the run. Both texts have all of them.
     #[inline]
     pub fn has(&self, start: usize, length: usize) -> bool {
         (start..start + 1 + length.saturating_sub(self.span)).all(|start| self.bits.has(start))

@@ -12,8 +12,9 @@
 //!
 //! If all of the clue stands in the content, that is the only run. Otherwise, tiling takes linear time unless the texts
 //! repeat the same [`LONG`] tokens hundreds of times. Only [`MAX_PLACES`] of their places are looked at for each token.
-//! After a work of [`MAX_WORK`] for each token, whatever run is found is taken at once, so that none of its tokens is
-//! looked at again. All runs that are found are right, but among such repetitions the longest may not be the first.
+//! After as much work as [`MAX_WORK`] comparisons for each token, any run that is found is taken at once, so that none
+//! of its tokens is looked at again. All runs that are found are right, but among such repetitions the longest may not
+//! be the first.
 
 use std::collections::BinaryHeap;
 use std::iter;
@@ -22,7 +23,7 @@ use std::ops::Range;
 
 use super::links::Links;
 use super::starts::{Bits, Starts, scaled, shared_starts};
-use super::token::{RUN, TAKEN_FROM_CLUE, Token, WORD, beginning};
+use super::token::{RUN_WEIGHT, TAKEN_FROM_CLUE, Token, WORD_WEIGHT, beginning};
 use crate::error::Result;
 use crate::memory::push;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
@@ -38,10 +39,10 @@ pub struct Tile {
 
 /// The fewest tokens of a long run. Long runs of all lengths are looked for at once.
 const LONG: usize = 16;
-/// For each of these lengths, the places are listed where runs that are at least as long may start. Most runs of the
-/// least weight stand in both texts, and in texts of few words, most runs of seven do.
+/// For each of these lengths, the places are listed where runs that are at least as long may start. One list is not
+/// enough: most runs of the least weight stand in both texts and, in texts of few words, most runs of seven tokens.
 const LENGTHS: [usize; 3] = [0, 7, 9];
-/// Places of the clue that are looked at for one token. After a work of `MAX_WORK` for each token of both texts, few.
+/// Places of the clue that are looked at for one token: few after a work of `MAX_WORK` for each token of both texts.
 const MAX_PLACES: usize = 64;
 const FEW_PLACES: usize = 8;
 const MAX_WORK: usize = 128;
@@ -54,8 +55,8 @@ const PLACE_WORK: usize = 4;
 /// Places of the clue for each chain.
 const PLACES_PER_CHAIN: usize = 8;
 
-/// Overwrites the tokens of all runs: those of the content for [`tiles_of`]. If the clue is shorter than a run, it is
-/// one. There is memory for `long_runs` runs of at least [`LONG`] tokens, two or more.
+/// Finds all runs, and overwrites their tokens in both texts; [`tiles_of`] reads the runs from the content. If the clue
+/// is shorter than a run, it is one. There is memory for `long_runs` runs of at least [`LONG`] tokens, two or more.
 pub fn tile<T: Token>(content: &mut [T], clue: &mut [T], long_runs: usize, tick: &dyn Fn()) -> Result<()> {
     // The longest run is all of the clue. Found apart, it is found however often the texts repeat its parts.
     if let Some(start) = find_clue(content, clue, tick)? {
@@ -67,13 +68,13 @@ pub fn tile<T: Token>(content: &mut [T], clue: &mut [T], long_runs: usize, tick:
         let shared = shared_starts([content, clue], length, starts.last(), tick)?;
         push(&mut starts, shared)?;
     }
-    let starts = |length| &starts[LENGTHS.partition_point(|least| *least <= length) - 1];
+    let starts_of = |length| &starts[LENGTHS.partition_point(|least| *least <= length) - 1];
     let mut tiling = Tiling::new(content, clue, tick)?;
-    if !starts(LONG)[0].is_empty && tiling.make_chains(LONG, starts(LONG)) {
-        tiling.take_long(&starts(LONG)[0], long_runs)?;
+    if !starts_of(LONG)[0].is_empty && tiling.make_chains(LONG, starts_of(LONG)) {
+        tiling.take_long(&starts_of(LONG)[0], long_runs)?;
     }
-    for length in (RUN / WORD..LONG).rev() {
-        let starts = starts(length);
+    for length in (RUN_WEIGHT / WORD_WEIGHT..LONG).rev() {
+        let starts = starts_of(length);
         if !starts[0].is_empty && tiling.make_chains(length, starts) {
             tiling.take_all(&starts[0]);
         }
@@ -120,12 +121,12 @@ fn find_clue<T: Token>(content: &[T], clue: &[T], tick: &dyn Fn()) -> Result<Opt
     let (mut borders, mut length) = (Links::new(clue.len(), tick)?, 0);
     borders.set(0, 0);
     for end in ticking(1..clue.len(), tick) {
-        length = extended(clue, &borders, length, clue[end]);
+        length = extended_length(clue, &borders, length, clue[end]);
         borders.set(end, length as u32);
     }
     let mut length = 0;
     for (end, token) in (1..).zip(ticking(content, tick)) {
-        length = extended(clue, &borders, length, *token);
+        length = extended_length(clue, &borders, length, *token);
         if length == clue.len() {
             return Ok(Some(end - length));
         }
@@ -134,13 +135,14 @@ fn find_clue<T: Token>(content: &[T], clue: &[T], tick: &dyn Fn()) -> Result<Opt
 }
 
 /// The length of the longest beginning of the clue that ends with this token, after one of `length`.
-fn extended<T: Token>(clue: &[T], borders: &Links, mut length: usize, token: T) -> usize {
+fn extended_length<T: Token>(clue: &[T], borders: &Links, mut length: usize, token: T) -> usize {
     while length > 0 && clue[length] != token {
         length = borders.get(length - 1) as usize;
     }
     length + usize::from(clue[length] == token)
 }
 
+/// Two texts whose runs are being taken.
 struct Tiling<'a, T> {
     content: &'a mut [T],
     clue: &'a mut [T],
@@ -148,7 +150,7 @@ struct Tiling<'a, T> {
     length: usize,
     /// From each place of the clue, to the next one in its chain; after these, from each chain to its first place.
     links: Links,
-    chains: usize,
+    chain_count: usize,
     /// Work since the chains were made, how much there may be, and when the next tick is due.
     work: usize,
     most_work: usize,
@@ -200,10 +202,10 @@ impl LongRuns<'_> {
 
 impl<'a, T: Token> Tiling<'a, T> {
     fn new(content: &'a mut [T], clue: &'a mut [T], tick: &'a dyn Fn()) -> Result<Self> {
-        let chains = clue.len() / PLACES_PER_CHAIN + 1;
-        let links = Links::new(clue.len() + chains, tick)?;
+        let chain_count = clue.len() / PLACES_PER_CHAIN + 1;
+        let links = Links::new(clue.len() + chain_count, tick)?;
         let most_work = MAX_WORK * (content.len() + clue.len()).max(FEW_TOKENS);
-        Ok(Self { content, clue, length: 0, links, chains, work: 0, most_work, next_tick: 0, tick })
+        Ok(Self { content, clue, length: 0, links, chain_count, work: 0, most_work, next_tick: 0, tick })
     }
 
     #[inline]
@@ -218,7 +220,7 @@ impl<'a, T: Token> Tiling<'a, T> {
     /// Makes the chains of the runs of at least this length. Returns whether there is one.
     fn make_chains(&mut self, length: usize, [_, starts]: &[Starts; 2]) -> bool {
         (self.length, self.work, self.next_tick) = (length, 0, 0);
-        let mut is_found = false;
+        let mut has_run = false;
         self.links.clear(self.clue.len());
         for place in (0..self.clue.len()).rev() {
             self.tick();
@@ -228,16 +230,16 @@ impl<'a, T: Token> Tiling<'a, T> {
                 let chain = self.chain(hash);
                 self.links.set(place, self.links.get(chain));
                 self.links.set(chain, place as u32);
-                is_found = true;
+                has_run = true;
             }
         }
-        is_found
+        has_run
     }
 
     /// The index of the link to the first place of a chain.
     #[inline]
     fn chain(&self, hash: u32) -> usize {
-        self.clue.len() + scaled(hash, self.chains)
+        self.clue.len() + scaled(hash, self.chain_count)
     }
 
     /// The longest run that starts here, or `known` if none is longer; [`NO_RUN`] if that is shorter than a run can be.
@@ -254,7 +256,7 @@ impl<'a, T: Token> Tiling<'a, T> {
             self.tick();
             let next = self.links.get(place as usize);
             let (content, clue) = (&self.content[start..], &self.clue[place as usize..]);
-            if clue[..(RUN / WORD).max(self.length)].contains(&T::new(TAKEN_FROM_CLUE)) {
+            if clue[..(RUN_WEIGHT / WORD_WEIGHT).max(self.length)].contains(&T::new(TAKEN_FROM_CLUE)) {
                 self.links.set(before, next);
                 place = next;
                 continue;

@@ -7,10 +7,10 @@
 use crate::random::GOLDEN_RATIO;
 
 /// The least weight of a run: three words or five letters.
-pub const RUN: usize = 15;
-/// The weight of a word, and the largest one.
-pub const WORD: usize = 5;
-const LETTER: usize = 3;
+pub const RUN_WEIGHT: usize = 15;
+/// The weight of a word. No token weighs more.
+pub const WORD_WEIGHT: usize = 5;
+const LETTER_WEIGHT: usize = 3;
 /// A token of the clue that is in a run.
 pub const TAKEN_FROM_CLUE: u32 = 0;
 /// A letter of the content that the clue does not have.
@@ -30,7 +30,7 @@ pub trait Token: Copy + Eq + Into<u32> {
     fn weight(self) -> usize;
 }
 
-macro_rules! token {
+macro_rules! impl_token {
     ($type:ty, $taken:expr, $digits:expr, $weight:expr) => {
         impl Token for $type {
             const TAKEN: u32 = $taken;
@@ -51,27 +51,27 @@ macro_rules! token {
 }
 
 // Five digits below 64, two below 2^15, or one below 2^31 - 1 write any place of a text of at most 1 GB.
-token!(u8, 191, 5, |_| LETTER);
-token!(u16, (1 << 15) - 1, 2, |_| LETTER);
-token!(u32, 1 << 31, 1, |token| if token % 2 == 0 { WORD } else { LETTER });
+impl_token!(u8, 191, 5, |_| LETTER_WEIGHT);
+impl_token!(u16, (1 << 15) - 1, 2, |_| LETTER_WEIGHT);
+impl_token!(u32, 1 << 31, 1, |token| if token % 2 == 0 { WORD_WEIGHT } else { LETTER_WEIGHT });
 
 /// The token that stands for a word or a letter with this hash.
-pub fn token(hash: u64, spaceless: bool) -> u32 {
-    (hash as u32 & (u32::TAKEN - 2)).max(2) | u32::from(spaceless)
+pub fn token(hash: u64, is_spaceless: bool) -> u32 {
+    (hash as u32 & (u32::TAKEN - 2)).max(2) | u32::from(is_spaceless)
 }
 
 /// A hash of the shortest beginning that has at least `least` tokens and weighs as much as a run, and its length.
 #[inline]
 pub fn beginning<T: Token>(tokens: &[T], least: usize) -> Option<(u32, usize)> {
-    let (mut hash, mut sum) = (0u64, 0);
+    let (mut hash, mut weight) = (0u64, 0);
     for (length, token) in (1..).zip(tokens) {
         let number: u32 = (*token).into();
         if number <= UNKNOWN || number >= T::TAKEN {
             return None;
         }
         hash = (hash ^ u64::from(number)).wrapping_mul(GOLDEN_RATIO).rotate_left(29);
-        sum += token.weight();
-        if sum >= RUN && length >= least {
+        weight += token.weight();
+        if weight >= RUN_WEIGHT && length >= least {
             return Some((hash as u32, length));
         }
     }

@@ -158,21 +158,20 @@ def tokens(text, options):
     pieces = without_urls(pieces) if "urls" in ignored else pieces
     found, touching = [], None
     for c, start, end in pieces:
-        of = kind(c)
-        if of == "mark" and touching or of == touching == "word":
+        kind_of_c = kind(c)
+        if kind_of_c == "mark" and touching or kind_of_c == touching == "word":
             found[-1][0] += c
             found[-1][3] = end
             found[-1][4].append([c, True, start, end])
-        elif of in ("word", "spaceless"):
-            found.append([c, of == "spaceless", start, end, [[c, True, start, end]]])
-            touching = of
+        elif kind_of_c in ("word", "spaceless"):
+            found.append([c, kind_of_c == "spaceless", start, end, [[c, True, start, end]]])
+            touching = kind_of_c
         else:
             touching = None
     is_number = lambda token: any(category(c) == "Nd" for c in token)  # noqa: E731
     is_id = lambda token: re.fullmatch(r"(0x)?[0-9a-fA-F]{8,}|[0-9]{6,}", token)  # noqa: E731
-    ignored_tokens = [of for of in ("numbers", "ids") if of in ignored]
-    is_of = {"numbers": is_number, "ids": is_id}
-    found = [token for token in found if not any(is_of[of](token[0]) for of in ignored_tokens)]
+    refusals = [is_of_class for name, is_of_class in (("numbers", is_number), ("ids", is_id)) if name in ignored]
+    found = [token for token in found if not any(is_of_class(token[0]) for is_of_class in refusals)]
     if options.get("tokens") == "chars":
         return [character for token in found for character in token[4]]
     return [token[:4] for token in found]

@@ -13,10 +13,10 @@ from matches import tokens
 
 def runs(found):
     """The runs of a text: the number of tokens, and the hash."""
-    of_tokens = [of[:2] for of in found]
+    of_tokens = [token[:2] for token in found]
     lengths = []
     for start, (_, spaceless) in enumerate(of_tokens):
-        length = 5 if spaceless else 3 if sum(len(t) for t, _ in of_tokens[start : start + 3]) >= 13 else 4
+        length = 5 if spaceless else 3 if sum(len(token) for token, _ in of_tokens[start : start + 3]) >= 13 else 4
         lengths.append(length if start + length <= len(of_tokens) else 0)
     if of_tokens and not any(lengths):
         lengths = [len(of_tokens)]

@@ -116,15 +116,15 @@ fn pieces(html: &str) -> Vec<Piece> {
         select summary table tbody td text textarea tfoot th thead title tr ul xmp";
     let is_box = |name: &str| BOXES.split(' ').any(|other| other == name);
     let mut pieces = Vec::new();
-    let newline = || Piece::Text(vec![b'\n'; 2]);
-    let (mut hidden, mut templates, mut foreign) = (false, 0, 0);
+    let separator = || Piece::Text(vec![b'\n'; 2]);
+    let (mut is_hidden, mut templates, mut foreign) = (false, 0, 0);
     let mut tokens = Tokenizer::new(html);
     while let Some(Ok(token)) = tokens.next() {
         match token {
-            HtmlToken::String(string) if !hidden && templates == 0 => pieces.push(Piece::Text(string.to_vec())),
+            HtmlToken::String(string) if !is_hidden && templates == 0 => pieces.push(Piece::Text(string.to_vec())),
             HtmlToken::StartTag(tag) => {
                 let name = String::from_utf8_lossy(&tag.name);
-                pieces.extend((is_box(&name) && templates == 0).then(newline));
+                pieces.extend((is_box(&name) && templates == 0).then(separator));
                 let is_foreign = ["svg", "math"].contains(&&*name);
                 let is_empty = tag.self_closing && (is_foreign || foreign > 0);
                 let utf8 = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -136,21 +136,21 @@ fn pieces(html: &str) -> Vec<Piece> {
                     continue;
                 }
                 foreign += usize::from(is_foreign);
-                hidden = ["script", "style", "noscript", "iframe", "noembed", "noframes"].contains(&&*name);
+                is_hidden = ["script", "style", "noscript", "iframe", "noembed", "noframes"].contains(&&*name);
                 match &*name {
                     "title" | "textarea" => tokens.set_state(State::RcData),
                     "script" => tokens.set_state(State::ScriptData),
                     "plaintext" => tokens.set_state(State::PlainText),
                     "xmp" => tokens.set_state(State::RawText),
-                    _ if hidden => tokens.set_state(State::RawText),
+                    _ if is_hidden => tokens.set_state(State::RawText),
                     _ => {}
                 }
             }
             HtmlToken::EndTag(tag) => {
                 let name = String::from_utf8_lossy(&tag.name);
-                pieces.extend((is_box(&name) && templates == 0).then(newline));
+                pieces.extend((is_box(&name) && templates == 0).then(separator));
                 pieces.extend((templates == 0).then(|| Piece::End { name: name.to_string() }));
-                hidden = false;
+                is_hidden = false;
                 templates -= usize::from(name == "template" && templates > 0);
                 foreign -= usize::from(["svg", "math"].contains(&&*name) && foreign > 0);
             }

@@ -24,7 +24,7 @@ const INVISIBLE: CodePointSetDataBorrowed<'static> = CodePointSetData::new::<Def
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     pub text: String,
-    pub spaceless: bool,
+    pub is_spaceless: bool,
 }
 
 pub fn normalise(text: &str, case_fold: bool) -> String {
@@ -38,22 +38,22 @@ pub fn normalise(text: &str, case_fold: bool) -> String {
     let normal = ComposingNormalizer::new_nfkc().normalize(&visible).into_owned();
     let normal = if case_fold { CaseMapper::new().fold_string(&normal).into_owned() } else { normal };
     let normal = if case_fold { without_marks(&normal, &[Script::Greek], is_greek_mark) } else { normal };
-    let mut counting = String::new();
+    let mut significant = String::new();
     for c in normal.chars().filter(|c| !is_optional(*c)) {
         match c {
-            'ı' if case_fold => counting.push('i'),
-            '\u{307}' if case_fold && counting.ends_with('i') => (),
-            'ʻ' | 'ʼ' | 'ʽ' | 'ʾ' | 'ʿ' | 'Ꞌ' | 'ꞌ' => counting.push('\''),
-            'ى' | 'ی' => counting.push('ي'),
-            'ک' => counting.push('ك'),
+            'ı' if case_fold => significant.push('i'),
+            '\u{307}' if case_fold && significant.ends_with('i') => (),
+            'ʻ' | 'ʼ' | 'ʽ' | 'ʾ' | 'ʿ' | 'Ꞌ' | 'ꞌ' => significant.push('\''),
+            'ى' | 'ی' => significant.push('ي'),
+            'ک' => significant.push('ك'),
             'Ș' | 'ș' | 'Ț' | 'ț' => {
-                counting.push("ŞşŢţ".chars().nth(c as usize - 'Ș' as usize).expect("four letters"))
+                significant.push("ŞşŢţ".chars().nth(c as usize - 'Ș' as usize).expect("four letters"))
             }
-            _ if is_digit(c) => counting.extend(char::from_digit(value(c), 10)),
-            _ => counting.push(c),
+            _ if is_digit(c) => significant.extend(char::from_digit(value(c), 10)),
+            _ => significant.push(c),
         }
     }
-    counting
+    significant
 }
 
 /// The value of a decimal digit: Unicode has the ten digits of a script one after the other, from 0 on.
@@ -117,7 +117,7 @@ fn without_marks(text: &str, scripts: &[Script], is_left_out: impl Fn(char) -> b
 }
 
 /// The normal form of a text, without what the options ignore.
-fn counting(text: &str, case_fold: bool, ignored: Ignored) -> String {
+fn normal_form(text: &str, case_fold: bool, ignored: Ignored) -> String {
     let mut normal = normalise(text, case_fold);
     if ignored.hyphenation {
         let is_letter = |c: char| kind(c) == Kind::Word && !is_digit(c);
@@ -265,8 +265,8 @@ pub fn tokens(normal: &str) -> Vec<Token> {
         match (kind(c), tokens.last_mut().filter(|_| touching)) {
             (Kind::Separator, _) | (Kind::Mark, None) => (),
             (Kind::Mark, Some(token)) => token.text.push(c),
-            (Kind::Word, Some(token)) if !token.spaceless => token.text.push(c),
-            (kind, _) => tokens.push(Token { text: c.to_string(), spaceless: kind == Kind::Spaceless }),
+            (Kind::Word, Some(token)) if !token.is_spaceless => token.text.push(c),
+            (kind, _) => tokens.push(Token { text: c.to_string(), is_spaceless: kind == Kind::Spaceless }),
         }
         touching = matches!(kind(c), Kind::Word | Kind::Spaceless) || kind(c) == Kind::Mark && touching;
     }
@@ -307,14 +307,14 @@ fn without_markup(text: &str, options: &Options) -> String {
     }
 }
 
-/// The tokens of a document.
+/// The tokens of a document, or their characters if the options say so.
 pub fn tokens_of(text: &str, options: &Options) -> Vec<Token> {
-    let tokens = tokens(&counting(&without_markup(text, options), options.case_fold, options.ignore));
+    let tokens = tokens(&normal_form(&without_markup(text, options), options.case_fold, options.ignore));
     if options.tokens == Tokens::Words {
         return tokens;
     }
     let letters = tokens.iter().flat_map(|token| token.text.chars());
-    letters.map(|c| Token { text: c.to_string(), spaceless: true }).collect()
+    letters.map(|c| Token { text: c.to_string(), is_spaceless: true }).collect()
 }
 
 /// All features of a text, once for each occurrence.
@@ -332,10 +332,10 @@ fn runs(text: &str, options: &Options) -> Vec<Vec<String>> {
         let chars: Vec<String> = tokens.into_iter().map(|token| token.text).collect();
         return if chars.is_empty() { vec![] } else { vec![shingles(&chars, options.ngram.unwrap_or(4).into(), "")] };
     }
-    let runs = tokens.chunk_by(|a, b| a.spaceless == b.spaceless);
+    let runs = tokens.chunk_by(|a, b| a.is_spaceless == b.is_spaceless);
     runs.map(|run| {
         let texts: Vec<String> = run.iter().map(|token| token.text.clone()).collect();
-        if run[0].spaceless {
+        if run[0].is_spaceless {
             shingles(&texts, options.ngram.unwrap_or(3).into(), "")
         } else {
             shingles(&texts, options.ngram.unwrap_or(1).into(), " ")
@@ -351,13 +351,11 @@ pub fn weighted_features(text: &str, options: &Options) -> Vec<(u64, u64)> {
     for feature in features(text, options) {
         *counts.entry(feature).or_default() += 1;
     }
-    let mut weighted: Vec<(u64, u64)> = counts
-        .into_iter()
-        .map(|(feature, count)| {
-            let weight = weight_of(count, options) * factor_of(&feature, options);
-            (xxh3_64_with_seed(feature.as_bytes(), options.seed), weight)
-        })
-        .collect();
+    let weigh = |(feature, count): (String, u64)| {
+        let weight = weight_of(count, options) * factor_of(&feature, options);
+        (xxh3_64_with_seed(feature.as_bytes(), options.seed), weight)
+    };
+    let mut weighted: Vec<(u64, u64)> = counts.into_iter().map(weigh).collect();
     weighted.sort_unstable();
     weighted.retain(|(_, weight)| *weight > 0);
     weighted
@@ -386,14 +384,14 @@ pub fn fingerprint(text: &str, options: &Options) -> Option<u64> {
 
 /// The tokens of a word of the option `same`.
 pub fn tokens_of_word(word: &str, options: &Options) -> Vec<String> {
-    let normal = counting(word, options.case_fold, Ignored { numbers: false, ..options.ignore });
+    let normal = normal_form(word, options.case_fold, Ignored { numbers: false, ..options.ignore });
     tokens(&normal).into_iter().map(|token| token.text).collect()
 }
 
 /// What the option `same` names: the numbers of a text, and whether it has each of the words.
 pub fn same(text: &str, options: &Options) -> (Vec<String>, Vec<bool>) {
     let ignored = Ignored { numbers: false, ..options.ignore };
-    let normal = counting(&without_markup(text, options), options.case_fold, ignored);
+    let normal = normal_form(&without_markup(text, options), options.case_fold, ignored);
     let tokens: Vec<String> = tokens(&normal).into_iter().map(|token| token.text).collect();
     let has = |word: Vec<String>| tokens.windows(word.len()).any(|tokens| tokens == word);
     let numbers = if options.same.numbers { numbers(&normal) } else { Vec::new() };
@@ -445,12 +443,10 @@ fn numbers(normal: &str) -> Vec<String> {
         while let Some([Part::Between(joiner), Part::Digits(digits)]) = parts.get(end + 1..end + 3)
             && is_joiner(joiner)
         {
-            joiners.push(if joiner.starts_with(is_dash) {
-                "-"
-            } else if joiner == "\u{2044}" {
-                "/"
-            } else {
-                &**joiner
+            joiners.push(match &**joiner {
+                dash if dash.starts_with(is_dash) => "-",
+                "\u{2044}" => "/",
+                other => other,
             });
             groups.push(digits);
             end += 2;

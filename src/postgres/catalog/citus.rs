@@ -60,7 +60,7 @@ pub fn distribution(table: Oid) -> Result<Option<Distribution>> {
 /// The table of a shard; None if `shard` is not a shard.
 pub fn table_of_shard(shard: &Relation) -> Result<Option<Oid>> {
     let name = shard.name()?;
-    let Some((stem, number)) = split(&name) else { return Ok(None) };
+    let Some((stem, number)) = split_shard_name(&name) else { return Ok(None) };
     let Some(table) = table_with_shard(number) else { return Ok(None) };
     let Some(table_name) = relation_name(table)? else { return Ok(None) };
     // Citus shortens a name that would be too long with the number.
@@ -73,13 +73,14 @@ pub fn table_of_shard(shard: &Relation) -> Result<Option<Oid>> {
 /// The name of an object on a shard, without the number that Citus has added. It is the number of the shard or, for a
 /// trigger that was cloned to a partition, of the partitioned table's shard.
 pub fn without_number(name: &str) -> &str {
-    match split(name) {
+    match split_shard_name(name) {
         Some((stem, number)) if table_with_shard(number).is_some() => stem,
         _ => name,
     }
 }
 
-fn split(name: &str) -> Option<(&str, i64)> {
+/// The parts of a name such as `docs_102008`: `docs` and 102008.
+fn split_shard_name(name: &str) -> Option<(&str, i64)> {
     let (stem, digits) = name.rsplit_once('_')?;
     let number: i64 = digits.parse().ok()?;
     (number > 0 && number.to_string() == digits).then_some((stem, number))

@@ -18,7 +18,7 @@ pub struct Column {
     pub data_type: Oid,
     pub type_modifier: i32,
     pub collation: Oid,
-    pub by_value: bool,
+    pub is_by_value: bool,
     /// Bytes of a value; negative if they vary.
     pub length: i16,
     pub is_generated: bool,
@@ -47,7 +47,7 @@ impl Column {
             data_type: attribute.atttypid,
             type_modifier: attribute.atttypmod,
             collation: attribute.attcollation,
-            by_value: attribute.attbyval,
+            is_by_value: attribute.attbyval,
             length: attribute.attlen,
             is_generated: attribute.attgenerated != 0,
             is_stored: attribute.attgenerated as u8 == pg_sys::ATTRIBUTE_GENERATED_STORED,
@@ -123,13 +123,13 @@ pub fn generation_of(table: &Relation, attnum: i16) -> Option<Expression> {
 /// Replaces generated columns for which `is_replaced` holds by their generation expressions, which give the same value.
 pub fn with_generated_columns_replaced(
     table: &Relation,
-    of: Expression,
+    expression: Expression,
     is_replaced: fn(&Column) -> bool,
 ) -> Expression {
-    let columns = of.own_columns().into_iter().filter_map(|attnum| Column::at(table, attnum));
+    let columns = expression.own_columns().into_iter().filter_map(|attnum| Column::at(table, attnum));
     let generation = |column: Column| Some((column.attnum, column.generation(table)?));
     let mut replacements = columns.filter(is_replaced).filter_map(generation).peekable();
-    if replacements.peek().is_none() { of } else { of.with_columns_replaced(replacements) }
+    if replacements.peek().is_none() { expression } else { expression.with_columns_replaced(replacements) }
 }
 
 /// The attnum of the column with this name in a table that need not be locked, so the answer may change at any time.

@@ -43,9 +43,9 @@ pub struct IndexKey {
     collation: Oid,
 }
 
-/// How the expressions of an index are read.
+/// The form in which the expressions of an index are read.
 #[derive(Clone, Copy)]
-pub enum KeyExpressions {
+pub enum ExpressionForm {
     /// As in plans: PostgreSQL folds their constants, which runs functions of the table's owner.
     Planned,
     /// As they are stored, so that nothing is evaluated.
@@ -54,13 +54,13 @@ pub enum KeyExpressions {
 
 impl Index {
     /// Reads a btree that queries may use; None for any other index.
-    pub fn read_usable(index: &Relation, expressions: KeyExpressions) -> Option<Self> {
-        (is_usable(index)? && index.is_btree()).then(|| Self::read(index, expressions))?
+    pub fn read_usable(index: &Relation, form: ExpressionForm) -> Option<Self> {
+        (is_usable(index)? && index.is_btree()).then(|| Self::read(index, form))?
     }
 
     /// All indexes of a table, except those that are being dropped.
     pub fn all(table: &Relation) -> impl Iterator<Item = Self> {
-        table.open_indexes().filter_map(|index| Self::read(&index, KeyExpressions::Planned))
+        table.open_indexes().filter_map(|index| Self::read(&index, ExpressionForm::Planned))
     }
 
     /// The indexes of a table that are being dropped, or that a failed DROP INDEX CONCURRENTLY has left.
@@ -69,17 +69,17 @@ impl Index {
         let oids = query_strings(&format!("{select} {}", table.oid().to_u32()))?;
         let indexes =
             oids.iter().filter_map(|oid| Relation::open_until_end(Oid::from_u32(oid.parse().ok()?), ACCESS_SHARE));
-        Ok(indexes.filter_map(|index| Self::read(&index, KeyExpressions::Planned)).collect())
+        Ok(indexes.filter_map(|index| Self::read(&index, ExpressionForm::Planned)).collect())
     }
 
     /// Reads an open index; None if the relation is not an index.
-    fn read(index: &Relation, expressions: KeyExpressions) -> Option<Self> {
+    fn read(index: &Relation, form: ExpressionForm) -> Option<Self> {
         let is_valid = is_usable(index)?;
         // SAFETY: an open index has its row of pg_index, with `indnatts` attnums, and an array element for each key.
         unsafe {
             let row = &*index.rd_index;
             let columns = row.indkey.values.as_slice(row.indnatts as usize);
-            let mut expressions = key_expressions(index, expressions).into_iter();
+            let mut expressions = key_expressions(index, form).into_iter();
             let mut keys = Vec::new();
             for (position, &column) in columns.iter().take(row.indnkeyatts as usize).enumerate() {
                 let value =
@@ -154,15 +154,15 @@ pub fn unique_within(table: &Relation, columns: &[i16]) -> Option<Index> {
     };
     let is_key = |index: &Index| !index.is_partial && index.keys.iter().all(is_within);
     let inferable = table.open_indexes().filter(is_inferable);
-    inferable.filter_map(|index| Index::read_usable(&index, KeyExpressions::Stored)).find(is_key)
+    inferable.filter_map(|index| Index::read_usable(&index, ExpressionForm::Stored)).find(is_key)
 }
 
 /// The expressions among an index's keys, in order.
-fn key_expressions(index: &Relation, how: KeyExpressions) -> Vec<Expression> {
+fn key_expressions(index: &Relation, form: ExpressionForm) -> Vec<Expression> {
     let mut is_null = true;
     // SAFETY: an open index has its row of pg_index, with a pg_node_tree, stored like a text. The lists are copies.
     unsafe {
-        if let KeyExpressions::Planned = how {
+        if let ExpressionForm::Planned = form {
             return expressions(pg_sys::RelationGetIndexExpressions(index.as_ptr()));
         }
         let (cache, column) = (pg_sys::SysCacheIdentifier::INDEXRELID as i32, pg_sys::Anum_pg_index_indexprs as i16);

@@ -36,8 +36,9 @@ pub fn check_owner(table: Oid, members: &[Oid]) -> Result<()> {
     let top = Relation::open(above.last().copied().unwrap_or(table));
     let mut others = above.iter().chain(members).map(|&member| Relation::open(member));
     let Some(member) = others.find(|member| member.owner() != top.owner()) else { return Ok(()) };
-    let (owner, other, name) = (role_name(top.owner())?, role_name(member.owner())?, member.name()?);
-    let message = format!("table \"{name}\" belongs to \"{other}\", not to the owner of table \"{}\"", top.name()?);
+    let (owner, other_owner, name) = (role_name(top.owner())?, role_name(member.owner())?, member.name()?);
+    let message =
+        format!("table \"{name}\" belongs to \"{other_owner}\", not to the owner of table \"{}\"", top.name()?);
     let target = relation_sql(member.oid())?.unwrap_or(name);
     Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
         .with_detail("What one owner has put on a table would run with the rights of the other one.")

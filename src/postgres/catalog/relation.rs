@@ -137,6 +137,7 @@ impl Relation {
         rows
     }
 
+    /// The number of pages of the relation itself; 0 if it has no files.
     pub fn page_count(&self) -> u32 {
         if !self.has_files() {
             return 0;
@@ -156,13 +157,13 @@ pub fn relation_name(relation: Oid) -> Result<Option<String>> {
 }
 
 /// `relkind` of a relation that need not be open; 0 if it does not exist.
-pub fn relation_kind(relation: Oid) -> u8 {
+pub fn relkind_of(relation: Oid) -> u8 {
     // SAFETY: a look-up in a system cache.
     unsafe { pg_sys::get_rel_relkind(relation) as u8 }
 }
 
 pub fn is_foreign(relation: Oid) -> bool {
-    relation_kind(relation) == pg_sys::RELKIND_FOREIGN_TABLE
+    relkind_of(relation) == pg_sys::RELKIND_FOREIGN_TABLE
 }
 
 /// The name of the server of a foreign table, which the caller has locked.
@@ -178,6 +179,7 @@ pub fn hides_rows(table: Oid, role: Option<Oid>) -> bool {
     security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
 }
 
+/// The privilege SELECT, as PostgreSQL's checks of privileges take it.
 pub const RIGHT_TO_SELECT: pg_sys::AclMode = pg_sys::ACL_SELECT as pg_sys::AclMode;
 
 /// Whether the current user may select all columns in every row of a table.
@@ -187,6 +189,7 @@ pub fn may_select_rows(table: Oid) -> bool {
     result == pg_sys::AclResult::ACLCHECK_OK && !hides_rows(table, None)
 }
 
+/// The error for a relation that does not exist, or no longer.
 pub fn no_such_relation(relation: Oid) -> ErrorReport {
     let message = format!("relation with OID {} does not exist", relation.to_u32());
     user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message)

@@ -88,40 +88,12 @@ pub unsafe fn conflicting_transaction(
     #[cfg(feature = "pg19")]
     const LOCK_MODES: (u32, u32) =
         (pg_sys::BufferLockMode::BUFFER_LOCK_SHARE, pg_sys::BufferLockMode::BUFFER_LOCK_UNLOCK);
-    use pg_sys::MultiXactStatus::{
-        MultiXactStatusForKeyShare, MultiXactStatusForNoKeyUpdate, MultiXactStatusForShare, MultiXactStatusNoKeyUpdate,
-    };
     // SAFETY: reading the row's header raises no error while its page is locked.
-    let (flags, xid) = unsafe {
+    let (infomask, xmax) = unsafe {
         pg_sys::LockBuffer(buffer, LOCK_MODES.0);
         let header = (u32::from((*row).t_infomask), (*row).t_choice.t_heap.t_xmax);
         pg_sys::LockBuffer(buffer, LOCK_MODES.1);
         header
-    };
-    if flags & pg_sys::HEAP_XMAX_INVALID != 0 {
-        return None;
-    }
-    let only_locks = is_only_locked(flags);
-    let members = if flags & pg_sys::HEAP_XMAX_IS_MULTI != 0 {
-        let mut members = std::ptr::null_mut();
-        // SAFETY: the multitransaction is the row's. GetMultiXactIdMembers pallocs as many members as it returns: none
-        // if all of them have ended, and it is no longer stored.
-        unsafe {
-            let count = pg_sys::GetMultiXactIdMembers(xid, &mut members, false, only_locks);
-            let Ok(count @ 1..) = usize::try_from(count) else { return None };
-            let copy = std::slice::from_raw_parts(members, count).to_vec();
-            pg_sys::pfree(members.cast());
-            copy
-        }
-    } else {
-        // FOR SHARE sets both flags.
-        let status = match flags & (pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK) {
-            _ if !only_locks => MultiXactStatusNoKeyUpdate,
-            pg_sys::HEAP_XMAX_EXCL_LOCK => MultiXactStatusForNoKeyUpdate,
-            pg_sys::HEAP_XMAX_KEYSHR_LOCK => MultiXactStatusForKeyShare,
-            _ => MultiXactStatusForShare,
-        };
-        vec![pg_sys::MultiXactMember { xid, status }]
     };
     let conflicts = |member: &pg_sys::MultiXactMember| {
         // SAFETY: any number may be passed as a transaction.
@@ -130,7 +102,37 @@ pub unsafe fn conflicting_transaction(
         };
         member.status >= weakest && is_elsewhere()
     };
-    members.into_iter().find(conflicts).map(|member| member.xid)
+    xmax_members(infomask, xmax).into_iter().find(conflicts).map(|member| member.xid)
+}
+
+/// The transactions in `xmax` of a row, each with the mode in which it has locked the row, or changed it.
+fn xmax_members(infomask: u32, xmax: TransactionId) -> Vec<pg_sys::MultiXactMember> {
+    use pg_sys::MultiXactStatus::{
+        MultiXactStatusForKeyShare, MultiXactStatusForNoKeyUpdate, MultiXactStatusForShare, MultiXactStatusNoKeyUpdate,
+    };
+    if infomask & pg_sys::HEAP_XMAX_INVALID != 0 {
+        return Vec::new();
+    }
+    if infomask & pg_sys::HEAP_XMAX_IS_MULTI != 0 {
+        let mut members = std::ptr::null_mut();
+        // SAFETY: the multitransaction is the row's. GetMultiXactIdMembers pallocs as many members as it returns: none
+        // if all of them have ended, and it is no longer stored.
+        unsafe {
+            let count = pg_sys::GetMultiXactIdMembers(xmax, &mut members, false, is_only_locked(infomask));
+            let Ok(count @ 1..) = usize::try_from(count) else { return Vec::new() };
+            let copy = std::slice::from_raw_parts(members, count).to_vec();
+            pg_sys::pfree(members.cast());
+            return copy;
+        }
+    }
+    // FOR SHARE sets both flags.
+    let status = match infomask & (pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK) {
+        _ if !is_only_locked(infomask) => MultiXactStatusNoKeyUpdate,
+        pg_sys::HEAP_XMAX_EXCL_LOCK => MultiXactStatusForNoKeyUpdate,
+        pg_sys::HEAP_XMAX_KEYSHR_LOCK => MultiXactStatusForKeyShare,
+        _ => MultiXactStatusForShare,
+    };
+    vec![pg_sys::MultiXactMember { xid: xmax, status }]
 }
 
 /// Whether `xmax` of a row has only locked it (PostgreSQL's macro HEAP_XMAX_IS_LOCKED_ONLY).

@@ -10,12 +10,12 @@ pub fn distinct_values(table: &Relation, attnum: i16, rows: f64) -> f64 {
     const UNKNOWN: f64 = 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h
     let read_distinct = |row: &pg_sys::FormData_pg_statistic| f64::from(row.stadistinct);
     // A negative number is a share of the rows, 0 is unknown.
-    let values = match read_statistics(table.oid(), attnum, read_distinct) {
-        Some(values) if values > 0.0 => values,
+    let count = match read_statistics(table.oid(), attnum, read_distinct) {
+        Some(count) if count > 0.0 => count,
         Some(share) if share < 0.0 => -share * rows,
         _ => UNKNOWN,
     };
-    values.min(rows).max(1.0)
+    count.min(rows).max(1.0)
 }
 
 /// Reads the statistics of a column of a table without its inheritors, or of a key of an index; None if there are none.

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_char};
 
+use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_qualified_identifier};
 
@@ -9,7 +10,7 @@ use super::citus::{distribution, is_coordinator};
 use super::column::Column;
 use super::names::{lock_schema_name, relation_sql, schema_name};
 use super::partition::{check_owner, with_inheritors};
-use super::relation::{ACCESS_SHARE, Lock, Relation, no_such_relation, relation_kind};
+use super::relation::{ACCESS_SHARE, Lock, Relation, no_such_relation, relkind_of};
 use crate::error::{ErrorReport, Explain, Result, user_error};
 use crate::owner::{as_owner, is_owner};
 use crate::spi::query_strings;
@@ -18,29 +19,29 @@ use crate::spi::query_strings;
 ///
 /// If its names are locked, they cannot change until the transaction ends, so that a statement can use them.
 pub struct Target {
-    pub oid: pg_sys::Oid,
-    pub owner: pg_sys::Oid,
-    pub schema: pg_sys::Oid,
+    pub oid: Oid,
+    pub owner: Oid,
+    pub schema: Oid,
     pub name: String,
-    kind: u8,
+    relkind: u8,
     has_locked_names: bool,
 }
 
 impl Target {
-    /// Locks an ordinary or partitioned table that the current user owns, and runs `f` as its owner ([`as_owner`]), so
-    /// that a superuser runs no code of the owner as itself. An error if the table does not exist, is of another kind,
-    /// or has another owner. With a stronger lock than that of a SELECT, its names are locked too, and by
+    /// Locks an ordinary or partitioned table that the current user owns, and calls `run` as its owner ([`as_owner`]),
+    /// so that a superuser runs no code of the owner as itself. An error if the table does not exist, is of another
+    /// kind, or has another owner. With a stronger lock than that of a SELECT, its names are locked too, and by
     /// [`Target::family`] those of its inheritors.
-    pub fn lock<T>(oid: pg_sys::Oid, lock: Lock, f: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
-        Self::lock_kind(oid, lock, false, f)
+    pub fn lock<T>(oid: Oid, lock: Lock, run: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        Self::lock_checked(oid, lock, false, run)
     }
 
     /// Locks a table as [`Target::lock`] does, or a materialized view.
-    pub fn lock_indexable<T>(oid: pg_sys::Oid, lock: Lock, f: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
-        Self::lock_kind(oid, lock, true, f)
+    pub fn lock_indexable<T>(oid: Oid, lock: Lock, run: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        Self::lock_checked(oid, lock, true, run)
     }
 
-    fn lock_kind<T>(oid: pg_sys::Oid, lock: Lock, may_be_view: bool, f: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+    fn lock_checked<T>(oid: Oid, lock: Lock, may_be_view: bool, run: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         // A user who may not change a table must not be able to lock it.
         check_is_owner(oid)?;
         if Relation::open_until_end(oid, lock).is_none() {
@@ -51,17 +52,17 @@ impl Target {
         let target = Self::locked(oid, lock > ACCESS_SHARE)?;
         target.check_kind(may_be_view)?;
         target.check_is_on_coordinator()?;
-        as_owner(target.owner, || f(&target))
+        as_owner(target.owner, || run(&target))
     }
 
     /// Describes a relation that is already locked.
-    fn locked(oid: pg_sys::Oid, has_locked_names: bool) -> Result<Self> {
+    fn locked(oid: Oid, has_locked_names: bool) -> Result<Self> {
         let relation = Relation::open(oid);
-        let (owner, schema, kind) = (relation.owner(), relation.schema(), relation.relkind());
+        let (owner, schema, relkind) = (relation.owner(), relation.schema(), relation.relkind());
         if has_locked_names {
             lock_schema_name(schema)?;
         }
-        Ok(Self { oid, owner, schema, name: relation.name()?, kind, has_locked_names })
+        Ok(Self { oid, owner, schema, name: relation.name()?, relkind, has_locked_names })
     }
 
     /// This relation, which comes first, and its inheritors, locked in mode `lock`; an error for several owners.
@@ -81,32 +82,33 @@ impl Target {
         relation_sql(self.oid).ok().flatten().unwrap_or_else(|| quote_identifier(&self.name))
     }
 
+    /// The qualified, quoted name of an index of the table.
     pub fn index_sql(&self, index: &str) -> Result<String> {
         Ok(quote_qualified_identifier(schema_name(self.schema)?, index.to_owned()))
     }
 
     /// The relation of this name in the table's schema; the invalid OID if there is none.
-    pub fn relation_named(&self, name: &CStr) -> pg_sys::Oid {
+    pub fn relation_named(&self, name: &CStr) -> Oid {
         // SAFETY: a look-up in a system cache; the name is NUL-terminated.
         unsafe { pg_sys::get_relname_relid(name.as_ptr(), self.schema) }
     }
 
     pub fn is_partitioned(&self) -> bool {
-        self.kind == pg_sys::RELKIND_PARTITIONED_TABLE
+        self.relkind == pg_sys::RELKIND_PARTITIONED_TABLE
     }
 
     /// Whether it is an ordinary table, which has rows of its own and can have indexes and triggers of its own.
     pub fn is_ordinary(&self) -> bool {
-        self.kind == pg_sys::RELKIND_RELATION
+        self.relkind == pg_sys::RELKIND_RELATION
     }
 
     /// Whether it has rows and indexes of its own, as an ordinary table or as a materialized view.
     pub fn is_indexable(&self) -> bool {
-        self.is_ordinary() || self.kind == pg_sys::RELKIND_MATVIEW
+        self.is_ordinary() || self.relkind == pg_sys::RELKIND_MATVIEW
     }
 
     pub fn is_foreign(&self) -> bool {
-        self.kind == pg_sys::RELKIND_FOREIGN_TABLE
+        self.relkind == pg_sys::RELKIND_FOREIGN_TABLE
     }
 
     fn check_kind(&self, may_be_view: bool) -> Result<()> {
@@ -143,8 +145,8 @@ impl Target {
     pub fn column_definition(&self, column: &Column) -> Result<String> {
         let type_name = column.type_name()?;
         let Some(expression) = self.generation_sql(column)? else { return Ok(type_name) };
-        let kind = if column.is_stored { "STORED" } else { "VIRTUAL" };
-        Ok(format!("{type_name} GENERATED ALWAYS AS ({expression}) {kind}"))
+        let storage = if column.is_stored { "STORED" } else { "VIRTUAL" };
+        Ok(format!("{type_name} GENERATED ALWAYS AS ({expression}) {storage}"))
     }
 
     /// Refuses to change a table that Citus manages, except on the coordinator. On another server, some commands would
@@ -169,7 +171,7 @@ impl Target {
     }
 }
 
-fn check_is_owner(oid: pg_sys::Oid) -> Result<()> {
+fn check_is_owner(oid: Oid) -> Result<()> {
     // SAFETY: the functions look up system caches; aclcheck_error only raises an error.
     unsafe {
         let name = pg_sys::get_rel_name(oid);
@@ -177,8 +179,8 @@ fn check_is_owner(oid: pg_sys::Oid) -> Result<()> {
             return Err(no_such_relation(oid));
         }
         if !is_owner(oid) {
-            let kind = pg_sys::get_relkind_objtype(relation_kind(oid) as c_char);
-            pg_sys::aclcheck_error(pg_sys::AclResult::ACLCHECK_NOT_OWNER, kind, name);
+            let object_type = pg_sys::get_relkind_objtype(relkind_of(oid) as c_char);
+            pg_sys::aclcheck_error(pg_sys::AclResult::ACLCHECK_NOT_OWNER, object_type, name);
         }
     }
     Ok(())

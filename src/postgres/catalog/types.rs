@@ -27,8 +27,8 @@ pub fn btree_strategy(operator: Oid, family: Oid) -> Option<u32> {
 }
 
 /// The value of an integer; None if the type is not one of PostgreSQL's integer types.
-pub fn integer_value(of_type: Oid, value: pg_sys::Datum) -> Option<i64> {
-    match of_type {
+pub fn integer_value(data_type: Oid, value: pg_sys::Datum) -> Option<i64> {
+    match data_type {
         pg_sys::INT2OID => Some(i64::from(value.value() as i16)),
         pg_sys::INT4OID => Some(i64::from(value.value() as i32)),
         pg_sys::INT8OID => Some(value.value() as i64),

@@ -25,17 +25,18 @@ impl Computed {
         }
     }
 
-    /// Calls `f`, in memory that is freed afterwards, with the expression's value for a row; None for NULL.
+    /// Calls `use_value`, in memory that is freed afterwards, with the expression's value for a row; None for NULL.
     ///
     /// # Safety
-    /// The row is of the expression's table. `f` does not evaluate this expression again, which would free the value.
-    pub unsafe fn with_value<T>(&self, row: Row<'_>, f: impl FnOnce(Option<Datum>) -> T) -> T {
+    /// The row is of the expression's table. `use_value` does not evaluate this expression again,
+    /// which would free the value.
+    pub unsafe fn with_value<T>(&self, row: Row<'_>, use_value: impl FnOnce(Option<Datum>) -> T) -> T {
         // SAFETY: the caller passes a row of the expression's table. The memory is the context's own.
         unsafe {
             (*self.context).ecxt_scantuple = row.slot();
             let value = evaluate(self.expression, self.context);
             let memory = (*self.context).ecxt_per_tuple_memory;
-            let result = PgMemoryContexts::For(memory).switch_to(|_| f(value));
+            let result = PgMemoryContexts::For(memory).switch_to(|_| use_value(value));
             pg_sys::MemoryContextReset(memory);
             result
         }

@@ -65,9 +65,9 @@ impl PrimaryKey {
     pub fn of_row(&self, row: Row<'_>) -> KeyValue {
         let copy = |key: &KeyColumn| {
             let value = row.value(key.column.attnum)?;
-            let Column { by_value, length, .. } = key.column;
+            let Column { is_by_value, length, .. } = key.column;
             // SAFETY: the value is of the column's type, whose `attbyval` and `attlen` are passed.
-            Some(unsafe { pg_sys::datumCopy(value, by_value, length.into()) })
+            Some(unsafe { pg_sys::datumCopy(value, is_by_value, length.into()) })
         };
         KeyValue(self.0.iter().map(copy).collect::<Option<_>>().unwrap_or_default())
     }
@@ -75,10 +75,10 @@ impl PrimaryKey {
     /// Compares a key of this table with a key of `other`, which may be the same table. Keys with different columns, or
     /// with columns in a different order, are equal, as are values of types without an order.
     pub fn compare(&self, a: &KeyValue, other: &Self, b: &KeyValue) -> Ordering {
-        let same = |(ours, theirs): (&KeyColumn, &KeyColumn)| {
+        let is_same_column = |(ours, theirs): (&KeyColumn, &KeyColumn)| {
             ours.name == theirs.name && ours.column.data_type == theirs.column.data_type
         };
-        if self.0.len() != other.0.len() || !self.0.iter().zip(&other.0).all(same) {
+        if self.0.len() != other.0.len() || !self.0.iter().zip(&other.0).all(is_same_column) {
             return Ordering::Equal;
         }
         let compare = |((key, &a), &b): ((&KeyColumn, &Datum), &Datum)| {

@@ -74,13 +74,13 @@ impl<'a> RowVersion<'a> {
     pub fn deleter(self) -> Option<TransactionId> {
         let header = self.header();
         // SAFETY: the header is a stored row's.
-        let (mask, raw) = unsafe { (u32::from((*header).t_infomask), (*header).t_choice.t_heap.t_xmax) };
-        if mask & pg_sys::HEAP_XMAX_INVALID != 0 || is_only_locked(mask) {
+        let (infomask, xmax) = unsafe { (u32::from((*header).t_infomask), (*header).t_choice.t_heap.t_xmax) };
+        if infomask & pg_sys::HEAP_XMAX_INVALID != 0 || is_only_locked(infomask) {
             return None;
         }
-        let is_multi = mask & pg_sys::HEAP_XMAX_IS_MULTI != 0;
+        let is_multi = infomask & pg_sys::HEAP_XMAX_IS_MULTI != 0;
         // SAFETY: `t_xmax` is a multitransaction.
-        Some(if is_multi { unsafe { pg_sys::HeapTupleGetUpdateXid(header) } } else { raw })
+        Some(if is_multi { unsafe { pg_sys::HeapTupleGetUpdateXid(header) } } else { xmax })
     }
 
     /// The transaction that deleted the version, and the tid of the version that it has put in its place; None if the

@@ -1,6 +1,6 @@
 //! The planner's information about the query that it plans.
 
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::{self, Oid, VariableStatData};
 
 use crate::expression::Expression;
 use crate::list::members;
@@ -22,8 +22,8 @@ pub struct CommonValues {
 #[derive(Clone, Copy)]
 pub enum Compared {
     Constant(i32),
-    /// One that is not known when the query is planned.
-    Any,
+    /// A value that is not known when the query is planned.
+    Unknown,
     /// The same expression in another row.
     InOtherRow,
 }
@@ -94,14 +94,14 @@ impl Planner {
     /// estimates it from the statistics of ANALYZE. None without statistics.
     pub fn share_equal(self, expression: Expression, value: Compared) -> Option<f64> {
         let (equality, no_collation) = (pg_sys::Int4EqualOperator.into(), pg_sys::InvalidOid);
-        let any = expression.as_ptr();
+        let unknown = expression.as_ptr();
         // SAFETY: the variable has statistics, and the operator compares integers.
         self.with_statistics(expression, |variable| unsafe {
             match value {
                 Compared::Constant(value) => {
                     pg_sys::var_eq_const(variable, equality, no_collation, value.into(), false, true, false)
                 }
-                Compared::Any => pg_sys::var_eq_non_const(variable, equality, no_collation, any, true, false),
+                Compared::Unknown => pg_sys::var_eq_non_const(variable, equality, no_collation, unknown, true, false),
                 Compared::InOtherRow => share_equal_to_row(variable),
             }
         })
@@ -111,19 +111,19 @@ impl Planner {
     /// leakproof code may compare them, because the current role may lack the right to read them.
     pub fn common_values(self, expression: Expression) -> CommonValues {
         // SAFETY: the variable has statistics.
-        let read_values = |variable: &mut pg_sys::VariableStatData| unsafe { read_common_values(variable) };
-        let (of_type, common) = self.with_statistics(expression, read_values).unwrap_or_default();
-        let values = if of_type == pg_sys::INT8OID { common.values } else { Vec::new() };
+        let read_values = |variable: &mut VariableStatData| unsafe { read_common_values(variable) };
+        let (data_type, common) = self.with_statistics(expression, read_values).unwrap_or_default();
+        let values = if data_type == pg_sys::INT8OID { common.values } else { Vec::new() };
         CommonValues { values, ..common }
     }
 
-    /// Calls `f` with the statistics of ANALYZE for an expression of one relation's columns; None if there are none.
-    fn with_statistics<T>(self, of: Expression, f: impl FnOnce(&mut pg_sys::VariableStatData) -> T) -> Option<T> {
-        let mut variable = pg_sys::VariableStatData::default();
+    /// Calls `read` with the statistics of ANALYZE for an expression of one relation's columns; None if there are none.
+    fn with_statistics<T>(self, expression: Expression, read: impl FnOnce(&mut VariableStatData) -> T) -> Option<T> {
+        let mut variable = VariableStatData::default();
         // SAFETY: examine_variable fills in `variable`, whose row of pg_statistic is held until it is released.
         unsafe {
-            pg_sys::examine_variable(self.0, of.as_ptr(), 0, &mut variable);
-            let result = (!variable.statsTuple.is_null()).then(|| f(&mut variable));
+            pg_sys::examine_variable(self.0, expression.as_ptr(), 0, &mut variable);
+            let result = (!variable.statsTuple.is_null()).then(|| read(&mut variable));
             if let (Some(_), Some(release)) = (&result, variable.freefunc) {
                 release(variable.statsTuple);
             }
@@ -136,7 +136,7 @@ impl Planner {
 ///
 /// # Safety
 /// examine_variable has filled in `variable`, which has statistics.
-unsafe fn share_equal_to_row(variable: &mut pg_sys::VariableStatData) -> f64 {
+unsafe fn share_equal_to_row(variable: &mut VariableStatData) -> f64 {
     let mut is_default = false;
     let (mut distinct, (_, common)) =
         unsafe { (pg_sys::get_variable_numdistinct(variable, &mut is_default), read_common_values(variable)) };
@@ -152,7 +152,7 @@ unsafe fn share_equal_to_row(variable: &mut pg_sys::VariableStatData) -> f64 {
 ///
 /// # Safety
 /// examine_variable has filled in `variable`, which has statistics.
-unsafe fn read_common_values(variable: &pg_sys::VariableStatData) -> (Oid, CommonValues) {
+unsafe fn read_common_values(variable: &VariableStatData) -> (Oid, CommonValues) {
     const FLAGS: u32 = pg_sys::ATTSTATSSLOT_VALUES | pg_sys::ATTSTATSSLOT_NUMBERS;
     let (mut slot, kind) = (pg_sys::AttStatsSlot::default(), pg_sys::STATISTIC_KIND_MCV as i32);
     // SAFETY: get_attstatsslot fills in `slot` with arrays of these lengths, or with zeros.

@@ -39,9 +39,11 @@ impl BaseRelation {
                 let clauses = (*parameters).ppi_clauses;
                 let rows = pg_sys::get_parameterized_baserel_size(self.root, self.relation, clauses);
                 // This estimates join conditions by their operators: replace these estimates.
-                let is_of_path = |of: &&ConditionEstimate| pg_sys::list_member_ptr(clauses, of.condition.info.cast());
-                let correction = |of: &ConditionEstimate| of.share / self.share(&of.condition).max(f64::MIN_POSITIVE);
-                let join_correction: f64 = estimates.iter().filter(is_of_path).map(correction).product();
+                let is_of_path = |condition: Condition| pg_sys::list_member_ptr(clauses, condition.info.cast());
+                let of_path = estimates.iter().filter(|estimate| is_of_path(estimate.condition));
+                let corrections =
+                    of_path.map(|estimate| estimate.share / self.share(&estimate.condition).max(f64::MIN_POSITIVE));
+                let join_correction: f64 = corrections.product();
                 // Like PostgreSQL, estimate no more rows than without the parameters.
                 (*parameters).ppi_rows = pg_sys::clamp_row_est((rows * join_correction).min((*self.relation).rows));
             }

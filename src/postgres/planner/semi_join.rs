@@ -34,24 +34,24 @@ unsafe extern "C-unwind" fn consider_join(
     relation: *mut pg_sys::RelOptInfo,
     outer: *mut pg_sys::RelOptInfo,
     inner: *mut pg_sys::RelOptInfo,
-    kind: pg_sys::JoinType::Type,
+    join_type: pg_sys::JoinType::Type,
     extra: *mut pg_sys::JoinPathExtraData,
 ) {
     // SAFETY: the planner passes what the hook is documented to get.
     unsafe {
         if let Some(previous) = PREVIOUS_HOOK.get() {
-            pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, outer, inner, kind, extra));
+            pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, outer, inner, join_type, extra));
         }
-        if is_semi_or_anti(kind)
+        if is_semi_or_anti(join_type)
             && conditions_in((*extra).restrictlist).iter().any(|condition| IS_COSTLY.get()(condition.expression))
         {
-            SemiJoin { root, relation, outer, inner, kind, extra }.charge_hash_joins();
+            SemiJoin { root, relation, outer, inner, join_type, extra }.charge_hash_joins();
         }
     }
 }
 
-pub(super) fn is_semi_or_anti(kind: pg_sys::JoinType::Type) -> bool {
-    [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI].contains(&kind)
+pub(super) fn is_semi_or_anti(join_type: pg_sys::JoinType::Type) -> bool {
+    [pg_sys::JoinType::JOIN_SEMI, pg_sys::JoinType::JOIN_ANTI].contains(&join_type)
 }
 
 /// A semi-join or anti-join of two relations, each of which may be a join itself.
@@ -60,16 +60,17 @@ struct SemiJoin {
     relation: *mut pg_sys::RelOptInfo,
     outer: *mut pg_sys::RelOptInfo,
     inner: *mut pg_sys::RelOptInfo,
-    kind: pg_sys::JoinType::Type,
+    join_type: pg_sys::JoinType::Type,
     extra: *mut pg_sys::JoinPathExtraData,
 }
 
 impl SemiJoin {
+    /// Adds to each hash join the cost of the pairs that it compares.
     fn charge_hash_joins(&self) {
         // SAFETY: the planner is at work on this join. Its lists have valid paths, and nothing else refers to these
         // yet. The conditions are as they were before any other path of this query is planned.
         unsafe {
-            let Self { root, relation, outer, inner, kind, extra } = *self;
+            let Self { root, relation, outer, inner, join_type, extra } = *self;
             let complete = self.take_hash_paths(&mut (*relation).pathlist);
             let partial = self.take_hash_paths(&mut (*relation).partial_pathlist);
             let Some(&path) = complete.iter().chain(&partial).next() else { return };
@@ -79,7 +80,7 @@ impl SemiJoin {
             let operators: Vec<_> = keys.iter().map(|key| (**key).hashjoinoperator).collect();
             keys.iter().for_each(|key| (**key).hashjoinoperator = pg_sys::InvalidOid);
             let pg_sys::JoinPathExtraData { sjinfo, restrictlist, .. } = *extra;
-            pg_sys::add_paths_to_joinrel(root, relation, outer, inner, kind, sjinfo, restrictlist);
+            pg_sys::add_paths_to_joinrel(root, relation, outer, inner, join_type, sjinfo, restrictlist);
             keys.iter().zip(operators).for_each(|(key, operator)| (**key).hashjoinoperator = operator);
             for &path in complete.iter().chain(&partial) {
                 (*path).jpath.path.total_cost += self.cost_of_pairs(&*path);
@@ -99,7 +100,7 @@ impl SemiJoin {
             let is_own = |path: &*mut pg_sys::HashPath| {
                 let join = &(**path).jpath;
                 join.path.type_ == NodeTag::T_HashPath
-                    && join.jointype == self.kind
+                    && join.jointype == self.join_type
                     && ((*join.outerjoinpath).parent, (*join.innerjoinpath).parent) == (self.outer, self.inner)
             };
             let own: Vec<_> = nodes(*paths).into_iter().filter(is_own).collect();
@@ -123,8 +124,8 @@ impl SemiJoin {
                 syn_righthand: right,
                 ..Default::default()
             };
-            let kind = as_inner_join.jointype;
-            let estimate_share = |key| pg_sys::clause_selectivity(self.root, key, 0, kind, &mut as_inner_join);
+            let join_type = as_inner_join.jointype;
+            let estimate_share = |key| pg_sys::clause_selectivity(self.root, key, 0, join_type, &mut as_inner_join);
             let shares = nodes(path.path_hashclauses).into_iter().map(estimate_share);
             let rows = (*join.outerjoinpath).rows;
             let pairs = rows * path.inner_rows_total * shares.product::<f64>();
@@ -132,12 +133,12 @@ impl SemiJoin {
             let factors = (*self.extra).semifactors;
             let matched = factors.outer_match_frac.clamp(0.0, 1.0);
             let compared = pairs * (1.0 - matched + matched * (2.0 / (factors.match_count + 1.0)).min(1.0));
-            let returned = if self.kind == pg_sys::JoinType::JOIN_ANTI { 1.0 - matched } else { matched };
-            let (mut all, mut keys) = (pg_sys::QualCost::default(), pg_sys::QualCost::default());
-            pg_sys::cost_qual_eval(&mut all, join.joinrestrictinfo, self.root);
-            pg_sys::cost_qual_eval(&mut keys, path.path_hashclauses, self.root);
-            let each = pg_sys::cpu_tuple_cost + all.per_tuple - keys.per_tuple;
-            (compared - rows * returned).max(0.0) * each
+            let returned = if self.join_type == pg_sys::JoinType::JOIN_ANTI { 1.0 - matched } else { matched };
+            let (mut all_costs, mut key_costs) = (pg_sys::QualCost::default(), pg_sys::QualCost::default());
+            pg_sys::cost_qual_eval(&mut all_costs, join.joinrestrictinfo, self.root);
+            pg_sys::cost_qual_eval(&mut key_costs, path.path_hashclauses, self.root);
+            let cost_of_pair = pg_sys::cpu_tuple_cost + all_costs.per_tuple - key_costs.per_tuple;
+            (compared - rows * returned).max(0.0) * cost_of_pair
         }
     }
 }

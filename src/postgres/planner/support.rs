@@ -18,9 +18,9 @@ pub enum Request<'a> {
     WindowCost { planner: Planner, function: Oid, arguments: Vec<Expression> },
 }
 
-/// Calls `f` with a request. It returns None, or writes an answer into the request: only [`Request::Selectivity`] has a
-/// field for one. The others are made so that `f` can raise errors and warnings.
-pub fn answer(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Option<()>>) -> Result<Internal> {
+/// Calls `respond` with a request. It returns None, or writes an answer into the request: only
+/// [`Request::Selectivity`] has a field for one. The others are made so that it can raise errors and warnings.
+pub fn answer(request: Internal, respond: impl FnOnce(Request<'_>) -> Result<Option<()>>) -> Result<Internal> {
     let datum = request.unwrap().unwrap_or_else(Datum::null);
     // SAFETY: the planner passes a support request, of the type that its tag says, with pointers that stay valid.
     let request = unsafe {
@@ -49,7 +49,7 @@ pub fn answer(request: Internal, f: impl FnOnce(Request<'_>) -> Result<Option<()
             _ => None,
         }
     };
-    let answer = request.map_or(Ok(None), f)?;
+    let is_answered = request.map_or(Ok(None), respond)?.is_some();
     // A null pointer, returned as a value that is not NULL, means no answer.
-    Ok(Internal::from(Some(answer.map_or(Datum::null(), |()| datum))))
+    Ok(Internal::from(Some(if is_answered { datum } else { Datum::null() })))
 }

@@ -48,14 +48,14 @@ impl BandIndexes<'_> {
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
         let text = self.text.in_table(&relation)?;
         let indexes = Index::all(&relation).chain(Index::dying(&relation)?).filter_map(|index| {
-            let found = BandIndex::read(&relation, &index)?;
-            let is_wanted = found.call.schema == self.schema
-                && found.call.is_of(text, &self.text.options.meaning)
-                && found.call.band < self.bands
-                && found.scope == scope
-                && found.has_own_equality
-                && !found.is_partial;
-            is_wanted.then_some((found.call.band, index))
+            let band_index = BandIndex::read(&relation, &index)?;
+            let is_wanted = band_index.call.schema == self.schema
+                && band_index.call.is_of(text, &self.text.options.meaning)
+                && band_index.call.band < self.bands
+                && band_index.scope == scope
+                && band_index.has_own_equality
+                && !band_index.is_partial;
+            is_wanted.then_some((band_index.call.band, index))
         });
         Ok(indexes.collect())
     }

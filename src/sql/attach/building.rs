@@ -43,23 +43,23 @@ pub fn analyze(family: &[Target], columns: &str) -> Result<()> {
 pub struct IndexNames {
     chosen: HashSet<(pg_sys::Oid, String)>,
     /// The names of indexes that are dropped first.
-    free: HashSet<(pg_sys::Oid, String)>,
+    dropped: HashSet<(pg_sys::Oid, String)>,
 }
 
 impl IndexNames {
     /// A name for an index, made of the names of its table, of a key and of the scope's columns, or shortened.
     pub fn choose(&mut self, table: &Target, key: &str, scope: &Scope) -> Result<String> {
-        let part = [&[key.to_owned()], scope.names()].concat().join("_");
-        let (table_name, part) = (to_server(&table.name)?, to_server(&part)?);
+        let key_and_scope = [&[key.to_owned()], scope.names()].concat().join("_");
+        let (table_name, key_and_scope) = (to_server(&table.name)?, to_server(&key_and_scope)?);
         for number in 0u32.. {
-            let label = to_server(&if number == 0 { "idx".to_owned() } else { format!("idx{number}") })?;
+            let suffix = to_server(&if number == 0 { "idx".to_owned() } else { format!("idx{number}") })?;
             // SAFETY: the names are NUL-terminated; makeObjectName returns a palloc'd, NUL-terminated name.
             let (name, exists) = unsafe {
-                let name = pg_sys::makeObjectName(table_name.as_ptr(), part.as_ptr(), label.as_ptr());
+                let name = pg_sys::makeObjectName(table_name.as_ptr(), key_and_scope.as_ptr(), suffix.as_ptr());
                 (from_server(name)?, table.relation_named(CStr::from_ptr(name)) != pg_sys::InvalidOid)
             };
             let in_schema = (table.schema, name.clone());
-            if (!exists || self.free.contains(&in_schema)) && self.chosen.insert(in_schema) {
+            if (!exists || self.dropped.contains(&in_schema)) && self.chosen.insert(in_schema) {
                 return Ok(name);
             }
         }
@@ -67,7 +67,7 @@ impl IndexNames {
     }
 
     /// Notes that an index of a table is dropped first.
-    pub fn free(&mut self, table: &Target, name: String) {
-        self.free.insert((table.schema, name));
+    pub fn note_dropped(&mut self, table: &Target, name: String) {
+        self.dropped.insert((table.schema, name));
     }
 }

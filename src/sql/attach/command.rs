@@ -1,4 +1,4 @@
-//! The common start of the commands that change a table: lock its inheritors.
+//! The common start of the commands that change a table: they lock its inheritors.
 
 use std::ffi::CStr;
 
@@ -15,17 +15,17 @@ use crate::sql::functions::ExtensionSchema;
 const LOCAL_EXECUTION: &CStr = c"citus.enable_local_execution";
 
 /// Runs a command on a table, which is locked in mode `lock`, and on its inheritors, which are locked in the same mode.
-/// `f` gets the table as the first of these.
+/// `change` gets the table as the first of these.
 pub fn run<T>(
     call: Call<'_>,
     table: &Target,
     lock: Lock,
-    f: impl FnOnce(ExtensionSchema, &[Target]) -> Result<T>,
+    change: impl FnOnce(ExtensionSchema, &[Target]) -> Result<T>,
 ) -> Result<T> {
-    let schema = ExtensionSchema::running(call)?;
+    let schema = ExtensionSchema::of_call(call)?;
     // Citus refuses to run a command on all servers after it has run a command on this server alone.
     if distribution(table.oid)?.is_some() && read_setting(LOCAL_EXECUTION).is_some() {
         set_locally(LOCAL_EXECUTION, c"off");
     }
-    f(schema, &table.family(lock)?)
+    change(schema, &table.family(lock)?)
 }

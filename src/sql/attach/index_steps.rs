@@ -35,11 +35,11 @@ pub enum Action {
     Analyze(String),
 }
 
-/// The steps for a family. With `concurrently`, none of them blocks writers while it builds an index.
-pub fn steps(wanted: &BandIndexes<'_>, family: &[Target], concurrently: bool) -> Result<Vec<Step>> {
+/// The steps for a family. If `is_concurrent`, none of them blocks writers while it builds an index.
+pub fn steps(wanted: &BandIndexes<'_>, family: &[Target], is_concurrent: bool) -> Result<Vec<Step>> {
     let existing = family.iter().map(|member| Ok((member.oid, wanted.existing(member)?)));
     let existing = existing.collect::<Result<HashMap<_, _>>>()?;
-    let concurrently = if concurrently { "CONCURRENTLY " } else { "" };
+    let concurrently = if is_concurrent { "CONCURRENTLY " } else { "" };
     let names = IndexNames::default();
     let mut steps = Steps { wanted, family, existing: &existing, concurrently, names, steps: Vec::new() };
     for band in 0..wanted.bands {
@@ -77,6 +77,12 @@ struct Built {
     is_attached: bool,
 }
 
+impl Built {
+    fn of(table: &Target, index: &Index) -> Result<Self> {
+        Ok(Self { sql: table.index_sql(&index.name()?)?, is_attached: index.is_partition })
+    }
+}
+
 impl<'a> Steps<'a> {
     /// Gives a table and its partitions their indexes on a band.
     ///
@@ -86,28 +92,29 @@ impl<'a> Steps<'a> {
         let is_usable =
             |index: &&Index| parent.is_none_or(|parent| !index.is_partition || parent_of(index.oid) == Some(parent));
         let indexes: Vec<_> = self.indexes_on(table, band).filter(is_usable).collect();
-        let as_built =
-            |index: &Index| Ok(Built { sql: table.index_sql(&index.name()?)?, is_attached: index.is_partition });
-        let valid = indexes.iter().find(|index| index.is_valid);
         if !table.is_partitioned() {
             self.drop_invalid(table, band)?;
-            if let Some(index) = valid {
-                return as_built(index);
-            }
-            let Some(attached) = indexes.iter().find(|index| index.is_partition) else {
-                return self.create(table, band, "");
-            };
-            // PostgreSQL drops an attached index with its parent only.
-            let built = as_built(attached)?;
-            let action = Action::Build(attached.name()?, table.name.clone());
-            self.push(format!("REINDEX INDEX {}{}", self.concurrently, built.sql), action);
-            return Ok(built);
         }
         // The index of a partitioned table is valid if all partitions have theirs.
-        if let Some(index) = valid {
-            return as_built(index);
+        if let Some(index) = indexes.iter().find(|index| index.is_valid) {
+            return Built::of(table, index);
         }
-        let index = indexes.first();
+        if table.is_partitioned() {
+            return self.complete_partitioned(table, band, indexes.first().copied());
+        }
+        let Some(attached) = indexes.iter().find(|index| index.is_partition) else {
+            return self.create(table, band, "");
+        };
+        // PostgreSQL drops an attached index with its parent only.
+        let built = Built::of(table, attached)?;
+        let action = Action::Build(attached.name()?, table.name.clone());
+        self.push(format!("REINDEX INDEX {}{}", self.concurrently, built.sql), action);
+        Ok(built)
+    }
+
+    /// Gives the partitions of a table their indexes on a band, and then the table its own: `index`, which is not valid
+    /// yet, or a new one.
+    fn complete_partitioned(&mut self, table: &Target, band: usize, index: Option<&Index>) -> Result<Built> {
         if index.is_none() && self.concurrently.is_empty() && !self.has_incomplete_part(table, band) {
             // One command builds the indexes of all partitions. It would attach those that are not valid.
             self.drop_invalid(table, band)?;
@@ -119,7 +126,7 @@ impl<'a> Steps<'a> {
             parts.push(self.complete(partition, band, Some(oid))?);
         }
         let built = match index {
-            Some(index) => as_built(index)?,
+            Some(index) => Built::of(table, index)?,
             None => self.create(table, band, "ONLY ")?,
         };
         for part in parts.iter().filter(|part| !part.is_attached) {
@@ -137,7 +144,7 @@ impl<'a> Steps<'a> {
             let name = index.name()?;
             let sql = format!("DROP INDEX {}{}", self.concurrently, table.index_sql(&name)?);
             self.push(sql, Action::Drop(name.clone()));
-            self.names.free(table, name);
+            self.names.note_dropped(table, name);
         }
         Ok(())
     }

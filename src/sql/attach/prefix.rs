@@ -1,6 +1,6 @@
-//! The names of the objects that attach makes. All begin with one prefix, so that a table can have several
-//! fingerprints. And the comments that label the objects: users see them in `\d+`, dumps include them, and detach
-//! relies on them. The label begins a line of the comment, so that other tools can add lines of their own.
+//! The names of the objects that attach makes, all with one prefix, so that a table can have several fingerprints; and
+//! the comments that label the objects. Users see the comments in `\d+`, dumps include them, and detach relies on them.
+//! The label begins a line of the comment, so that other tools can add lines of their own.
 
 use std::ffi::CStr;
 
@@ -9,7 +9,7 @@ use pgrx::spi::{quote_identifier, quote_literal};
 use postgres::error::{Explain, Result, user_error};
 use postgres::text::{from_server, to_server};
 
-use crate::sql::arguments::name;
+use crate::sql::arguments::required_name;
 
 /// The number of bytes that the longest of these names, a block's, adds to the prefix.
 const LONGEST_ADDITION: usize = "_block0".len();
@@ -32,7 +32,7 @@ pub struct Prefix(String);
 
 impl Prefix {
     pub fn read(prefix: Option<&CStr>) -> Result<Self> {
-        let prefix = name(prefix, "prefix")?;
+        let prefix = required_name(prefix, "prefix")?;
         let longest = MAX_NAME_BYTES - LONGEST_ADDITION;
         if prefix.is_empty() {
             return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_NAME, "prefix must not be empty"));
@@ -71,11 +71,10 @@ impl Prefix {
             if comment.is_null() { return Ok(Maker::Other) } else { from_server(comment)? }
         };
         let has_line = |label: &str| comment.starts_with(label) || comment.contains(&format!("\n{label}"));
-        Ok(match () {
-            () if has_line(&self.label()) => Maker::ThisPrefix,
-            () if has_line(MADE_UNDER) => Maker::OtherPrefix,
-            () => Maker::Other,
-        })
+        if has_line(&self.label()) {
+            return Ok(Maker::ThisPrefix);
+        }
+        Ok(if has_line(MADE_UNDER) { Maker::OtherPrefix } else { Maker::Other })
     }
 }
 

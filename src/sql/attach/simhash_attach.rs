@@ -19,7 +19,7 @@ use super::building::{IndexNames, analyze, tables_to_name};
 use super::columns::Columns;
 use super::command;
 use super::prefix::Prefix;
-use crate::sql::arguments::{name, required};
+use crate::sql::arguments::{required, required_name};
 use crate::sql::fingerprint::blocks::check_layout;
 use crate::sql::indexed::scope::Scope;
 use crate::sql::indexed::source::{Source, holds_fingerprints};
@@ -36,13 +36,13 @@ fn simhash_attach(
     call: Call<'_>,
 ) -> Result<()> {
     let target = required(target, "target")?;
-    let source = name(source, "source")?;
+    let source = required_name(source, "source")?;
     let blocks = check_layout(required(blocks, "blocks")?)?;
     let scope = Scope::read(scope)?;
     let prefix = Prefix::read(prefix)?;
     // Without columns, the lock of CREATE INDEX suffices, made stronger so that two calls wait for each other.
-    let is_indexed_alone = holds_fingerprints(target, &source, options)?;
-    let lock = if is_indexed_alone { SHARE_ROW_EXCLUSIVE } else { ACCESS_EXCLUSIVE };
+    let has_columns = !holds_fingerprints(target, &source, options)?;
+    let lock = if has_columns { ACCESS_EXCLUSIVE } else { SHARE_ROW_EXCLUSIVE };
     let run = |schema, family: &[Target]| {
         let source = Source::read(&family[0], source, options)?;
         attach(&BlockIndexes { schema, prefix: &prefix, source: &source, blocks, scope: &scope }, family)
@@ -53,19 +53,19 @@ fn simhash_attach(
 fn attach(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<()> {
     wanted.check_family(family)?;
     let table = &family[0];
-    let (mut is_new, mut analyzed) = (false, String::new());
+    let (mut is_new, mut analyzed_columns) = (false, String::new());
     if wanted.has_columns() {
         table.check_is_no_partition()?;
         let columns = Columns::new(wanted);
         is_new = columns.add(family)?;
         let names = columns.names().into_iter().chain(wanted.scope.names().iter().map(String::as_str));
-        analyzed = format!(" ({})", names.map(quote_identifier).collect::<Vec<_>>().join(", "));
+        analyzed_columns = format!(" ({})", names.map(quote_identifier).collect::<Vec<_>>().join(", "));
     }
     if build(wanted, family)? == 0 && !is_new {
         notice(format!("table \"{}\" is already attached, skipping", table.name));
         return Ok(());
     }
-    analyze(family, &analyzed)?;
+    analyze(family, &analyzed_columns)?;
     let condition = wanted.source.condition(wanted.has_columns().then(|| wanted.prefix.fingerprint()));
     notice(format!("search with: WHERE {}{condition}", wanted.scope.condition()));
     Ok(())

@@ -76,8 +76,9 @@ fn simhash_index_commands(
     let list = |schema, family: &[Target]| steps(&asked.indexes(schema, family)?, family, true);
     let steps = Target::lock_indexable(target, ACCESS_SHARE, |table| command::run(call, table, ACCESS_SHARE, list))?;
     if !steps.is_empty() {
-        let (number, are) = (steps.len(), if steps.len() == 1 { "command is" } else { "commands are" });
-        notice(format!("{number} {are} to be run, each by itself and outside a transaction block (in psql: \\gexec)"));
+        let subject =
+            if steps.len() == 1 { "1 command is".to_owned() } else { format!("{} commands are", steps.len()) };
+        notice(format!("{subject} to be run, each by itself and outside a transaction block (in psql: \\gexec)"));
     }
     let commands = steps.iter().map(|step| text_from_server_string(&step.sql)).collect::<Result<Vec<_>, _>>()?;
     Ok(SetOfIterator::new(commands))
@@ -101,8 +102,8 @@ impl<'a> Asked<'a> {
         scope: Option<AnyArray>,
     ) -> Result<Self> {
         let bands = required(bands, "bands")?;
-        let number = usize::try_from(bands).ok().filter(|bands| (1..=MAX_BANDS).contains(bands));
-        let bands = number.ok_or_else(|| {
+        let checked = usize::try_from(bands).ok().filter(|bands| (1..=MAX_BANDS).contains(bands));
+        let bands = checked.ok_or_else(|| {
             invalid_parameter(format!("number of bands {bands} is out of range"))
                 .with_detail(format!("A text has 1 to {MAX_BANDS} bands."))
         })?;

@@ -11,14 +11,16 @@ use std::iter;
 use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement, FromDatum};
-use postgres::arrays::{bigints, deconstruct, null_element};
-use postgres::error::{Explain, Result, algorithm_error, raise, user_error};
+use postgres::arrays::{bigints, check_same_length, deconstruct, null_element};
+use postgres::error::{Result, algorithm_error, raise};
 use postgres::interrupts::tick;
 use postgres::ordering::TypeOrder;
 use simhash::pairs::{Compare, Pairs, Rows, components};
 use simhash::ticking::ticking;
 
 use crate::sql::arguments::check_distance;
+
+const SAME_LENGTH_HINT: &str = "Give both arrays the same length: two array_agg() of the same rows.";
 
 #[pg_extern(sql = false)]
 fn simhash_pairs(
@@ -31,21 +33,17 @@ fn simhash_pairs(
     tick();
     let (id_type, ids) = ids_of(&ids, "ids")?;
     let fingerprints = bigints(&fingerprints, "fingerprints")?;
-    if ids.len() != fingerprints.len() {
-        let message = format!("numbers of ids ({}) and of fingerprints ({}) differ", ids.len(), fingerprints.len());
-        return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
-            .with_hint("Give both arrays the same length: two array_agg() of the same rows."));
-    }
+    check_same_length(("ids", ids.len()), ("of fingerprints", fingerprints.len()), SAME_LENGTH_HINT)?;
     let mut rows = Rows::with_capacity(fingerprints.len()).map_err(algorithm_error)?;
     for fingerprint in ticking(fingerprints.iter(), tick) {
         rows.push(fingerprint.map(i64::cast_unsigned)).map_err(algorithm_error)?;
     }
     let mut pairs = Pairs::new(rows, max_distance, &tick).map_err(algorithm_error)?;
     // SAFETY: the id is of the type.
-    let get = move |row: u32| unsafe { AnyElement::from_polymorphic_datum(ids[row as usize], false, id_type) };
+    let id_of = move |row: u32| unsafe { AnyElement::from_polymorphic_datum(ids[row as usize], false, id_type) };
     Ok(TableIterator::new(iter::from_fn(move || {
         let pair = pairs.next(&tick).unwrap_or_else(|error| raise(algorithm_error(error)))?;
-        Some((get(pair.a), get(pair.b), pair.distance.cast_signed()))
+        Some((id_of(pair.a), id_of(pair.b), pair.distance.cast_signed()))
     })))
 }
 
@@ -58,11 +56,7 @@ fn simhash_components(
     tick();
     let (id_type, a) = ids_of(&a, "a")?;
     let (_, b) = ids_of(&b, "b")?;
-    if a.len() != b.len() {
-        let message = format!("numbers of ids in a ({}) and in b ({}) differ", a.len(), b.len());
-        return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
-            .with_hint("Give both arrays the same length: two array_agg() of the same rows."));
-    }
+    check_same_length(("ids in a", a.len()), ("in b", b.len()), SAME_LENGTH_HINT)?;
     // SAFETY: `fcinfo` belongs to the running call.
     let collation = unsafe { (*fcinfo).fncollation };
     let order = TypeOrder::new(id_type, collation, "the ids")?;
@@ -71,7 +65,7 @@ fn simhash_components(
         // SAFETY: the id is of the type, and not NULL.
         keys.push(Some(unsafe { order.key(id) })).map_err(algorithm_error)?;
     }
-    let at = move |position: u32| {
+    let datum_at = move |position: u32| {
         let position = position as usize;
         if position < a.len() { a[position] } else { b[position - a.len()] }
     };
@@ -79,22 +73,22 @@ fn simhash_components(
         // Ids may be long texts.
         tick();
         // SAFETY: the ids are of the type, and not NULL.
-        unsafe { order.compare(at(x), at(y)) }
+        unsafe { order.compare(datum_at(x), datum_at(y)) }
     };
     let compare: Option<Compare> = if order.has_whole_keys() { None } else { Some(&compare) };
     let components = components(keys, compare, &tick).map_err(algorithm_error)?;
     // SAFETY: the id is of the type.
-    let get = move |id| unsafe { AnyElement::from_polymorphic_datum(at(id), false, id_type) };
-    Ok(TableIterator::new(components.map(move |(id, component)| (get(id), get(component)))))
+    let id_at = move |position| unsafe { AnyElement::from_polymorphic_datum(datum_at(position), false, id_type) };
+    Ok(TableIterator::new(components.map(move |(id, component)| (id_at(id), id_at(component)))))
 }
 
-/// The type and the elements of an array, valid as long as the arguments of the call. An error, with `what` as the
-/// array's name, if it has a NULL or several dimensions.
-fn ids_of(array: &AnyArray, what: &str) -> Result<(Oid, &'static [Datum])> {
+/// The type and the elements of an array, valid as long as the arguments of the call. An error if it has a NULL
+/// or several dimensions.
+fn ids_of(array: &AnyArray, argument: &str) -> Result<(Oid, &'static [Datum])> {
     // SAFETY: a function that returns rows runs in memory that lives until it has returned them all.
-    let (id_type, ids, nulls) = unsafe { deconstruct(array, what)? };
+    let (id_type, ids, nulls) = unsafe { deconstruct(array, argument)? };
     match nulls.iter().position(|is_null| *is_null) {
-        Some(index) => Err(null_element(what, index)),
+        Some(position) => Err(null_element(argument, position)),
         None => Ok((id_type, ids)),
     }
 }

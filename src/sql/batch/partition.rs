@@ -62,13 +62,13 @@ pub fn key_of_current_row(
         }
         window.memory.is_computed = true;
     }
-    let number = window.numbers[window.current];
+    let number = window.numbers[window.current_position];
     if number >= FIRST_REPRESENTATIVE {
         let index = window.numbers[(number - FIRST_REPRESENTATIVE) as usize];
         return Ok(window.stored(index as usize));
     }
     if number == REPRESENTS_OTHERS {
-        window.numbers[window.current] = window.store() as u32;
+        window.numbers[window.current_position] = window.store() as u32;
     }
     Ok(if number == NO_RESULT || !names_itself { None } else { window.argument(KEY_ARGUMENT) })
 }
@@ -76,9 +76,9 @@ pub fn key_of_current_row(
 /// Numbers the rows that represent others, and those that are represented.
 fn number_rows(window: &mut Window<'_>, representatives: &[u32]) {
     let mut representing = 0;
-    for (row, &representative) in ticking(representatives.iter().enumerate(), tick) {
-        if representative as usize != row {
-            window.numbers[row] = FIRST_REPRESENTATIVE + representative;
+    for (position, &representative) in ticking(representatives.iter().enumerate(), tick) {
+        if representative as usize != position {
+            window.numbers[position] = FIRST_REPRESENTATIVE + representative;
             let before = mem::replace(&mut window.numbers[representative as usize], REPRESENTS_OTHERS);
             representing += usize::from(before != REPRESENTS_OTHERS);
         }
@@ -91,12 +91,12 @@ pub fn read_fingerprints(window: &mut Window<'_>) -> Result<Rows> {
     // The fingerprint may be computed here, as in simhash_cluster(id, simhash(body)), so memory is freed after each
     // fetch: the texts of all rows would take too much.
     let mut context = PgMemoryContexts::new("simhash rows");
-    let mut rows = Rows::with_capacity(window.rows).map_err(algorithm_error)?;
+    let mut rows = Rows::with_capacity(window.row_count).map_err(algorithm_error)?;
     let mut fingerprints = [None; ROWS_AT_ONCE];
-    while rows.len() < window.rows {
+    while rows.len() < window.row_count {
         tick();
         let position = rows.len();
-        let fingerprints = &mut fingerprints[..ROWS_AT_ONCE.min(window.rows - position)];
+        let fingerprints = &mut fingerprints[..ROWS_AT_ONCE.min(window.row_count - position)];
         // SAFETY: a fingerprint is a number, not a pointer into the context, in which nothing is used any more.
         unsafe {
             context.switch_to(|_| window.bigints_from(CONTENT_ARGUMENT, position, fingerprints));

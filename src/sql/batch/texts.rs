@@ -17,7 +17,7 @@ use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::learn::{TABLE_SAMPLE, TextSample};
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::sketch::Sketch;
-use simhash::pairs::{Outcome, Texts, Verification};
+use simhash::pairs::{Outcome, TextSketches, Verification};
 
 use super::partition::{ALONE, CONTENT_ARGUMENT, NO_RESULT};
 use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
@@ -40,13 +40,14 @@ pub fn representatives<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec
     let criterion = document.for_texts().map_err(|invalid| {
         unfit_criterion(invalid).with_hint("To compare fingerprints, write simhash_cluster(key, simhash(content), 3).")
     })?;
+    let row_count = window.row_count;
     let mut context = PgMemoryContexts::new("simhash text");
     let compared = compared_options(&document, window, &mut context)?;
-    let mut texts = Texts::with_capacity(window.rows, criterion, &compared).map_err(algorithm_error)?;
-    for row in 0..window.rows {
+    let mut sketches = TextSketches::with_capacity(row_count, criterion, &compared).map_err(algorithm_error)?;
+    for position in 0..row_count {
         tick();
-        report_progress(row, || format!("read {row} of {} texts", window.rows));
-        let sketch = with_text(window, row, &document.options, &mut context, |fingerprinter, text| {
+        report_progress(position, || format!("read {position} of {row_count} texts"));
+        let sketch = with_text(window, position, &document.options, &mut context, |fingerprinter, text| {
             let sketch = fingerprinter.sketch(text, criterion.bands)?;
             if !document.weights_of_table {
                 return Ok(sketch);
@@ -55,16 +56,16 @@ pub fn representatives<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec
             let weighted = fingerprinter.with_options(&compared).sketch(text, 0)?;
             Ok(sketch.zip(weighted).map(|(sketch, Sketch { difference, .. })| Sketch { difference, ..sketch }))
         })?;
-        window.numbers[row] = if sketch.is_some() { ALONE } else { NO_RESULT };
-        texts.push(sketch.as_ref()).map_err(algorithm_error)?;
+        window.numbers[position] = if sketch.is_some() { ALONE } else { NO_RESULT };
+        sketches.push(sketch.as_ref()).map_err(algorithm_error)?;
     }
-    let verification = Verification::<O>::new(texts, work_mem().max(MIN_FEATURE_BUDGET_BYTES), &tick);
+    let verification = Verification::<O>::new(sketches, work_mem().max(MIN_FEATURE_BUDGET_BYTES), &tick);
     let mut verification = verification.map_err(algorithm_error)?;
     let mut read_count = 0;
-    while let Some(row) = verification.row_to_read(&tick).map_err(algorithm_error)? {
-        report_progress(read_count, || format!("compared {read_count} texts, up to row {row} of {}", window.rows));
+    while let Some(position) = verification.row_to_read(&tick).map_err(algorithm_error)? {
+        report_progress(read_count, || format!("compared {read_count} texts, up to row {position} of {row_count}"));
         read_count += 1;
-        let features = with_text(window, row as usize, &compared, &mut context, FeatureSet::new)?;
+        let features = with_text(window, position as usize, &compared, &mut context, FeatureSet::new)?;
         verification.push(features, &tick).map_err(algorithm_error)?;
     }
     verification.into_results(&tick).map_err(algorithm_error).map(Some)
@@ -88,28 +89,28 @@ fn compared_options(
         return Ok(options.clone());
     }
     let mut sample = TextSample::new(TABLE_SAMPLE);
-    for row in (0..window.rows).step_by(window.rows.div_ceil(TABLE_SAMPLE).max(1)) {
-        with_text(window, row, options, context, |_, text| sample.add(text).map(Some))?;
+    for position in (0..window.row_count).step_by(window.row_count.div_ceil(TABLE_SAMPLE).max(1)) {
+        with_text(window, position, options, context, |_, text| sample.add(text).map(Some))?;
     }
     let weights = sample.learn_table(options, &tick).map_err(algorithm_error)?;
     options.with_weights(&weights).map_err(unfit_criterion)
 }
 
-/// Calls `f` with the text of a row, and frees the text; None if it is NULL.
+/// Calls `read` with the text at a position, and frees the text; None if it is NULL.
 fn with_text<T: 'static>(
     window: &Window<'_>,
-    row: usize,
+    position: usize,
     options: &Options,
     context: &mut PgMemoryContexts,
-    f: impl FnOnce(&mut Fingerprinter, &str) -> Result<Option<T>, Error>,
+    read: impl FnOnce(&mut Fingerprinter, &str) -> Result<Option<T>, Error>,
 ) -> Result<Option<T>> {
-    let compute = |text: &[u8]| {
+    let read_decoded = |text: &[u8]| {
         let text = decode(text)?.as_str();
-        with_fingerprinter(options, |fingerprinter| f(fingerprinter, text))
+        with_fingerprinter(options, |fingerprinter| read(fingerprinter, text))
     };
     // SAFETY: the result is not in the context, in which nothing is used any more.
     unsafe {
-        let result = context.switch_to(|_| window.with_text(CONTENT_ARGUMENT, row, compute).transpose());
+        let result = context.switch_to(|_| window.with_text(CONTENT_ARGUMENT, position, read_decoded).transpose());
         context.reset();
         result.map(Option::flatten)
     }

@@ -91,8 +91,8 @@ pub fn summary(content: TextArgument<'_>, options: &Options, bands: usize) -> Re
         {
             // A guard may compare by the option `same`, and the indexes may have bands without it.
             let has_same = cache.last.as_ref().is_some_and(|last| last.options.same == options.same);
-            let plain = |summary: &Rc<Summary>| Rc::new(summary.plain());
-            return Ok(if has_same { summary.clone() } else { summary.as_ref().map(plain) });
+            let without_same = |summary: &Rc<Summary>| Rc::new(summary.plain());
+            return Ok(if has_same { summary.clone() } else { summary.as_ref().map(without_same) });
         }
         let summary = cache.compute(content, options, |fingerprinter, text| fingerprinter.summary(text, bands))?;
         let summary = summary.map(Rc::new);
@@ -130,10 +130,10 @@ impl FingerprintCache {
     }
 }
 
-/// Calls `f` with a reader of texts by these options, which stops when the query is cancelled.
-pub fn with_fingerprinter<T>(options: &Options, f: impl FnOnce(&mut Fingerprinter) -> Result<T, Error>) -> Result<T> {
+/// Calls `run` with a reader of texts by these options, which stops when the query is cancelled.
+pub fn with_fingerprinter<T>(options: &Options, run: impl FnOnce(&mut Fingerprinter) -> Result<T, Error>) -> Result<T> {
     let mut scratch = SCRATCH.take().unwrap_or_default();
-    let result = f(&mut Fingerprinter::new(&mut scratch, options, &tick));
+    let result = run(&mut Fingerprinter::new(&mut scratch, options, &tick));
     SCRATCH.set(Some(scratch));
     result.map_err(algorithm_error)
 }

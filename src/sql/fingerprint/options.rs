@@ -91,13 +91,13 @@ impl<T: Clone> DocumentCache<T> {
             return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
                 .with_detail(format!("At most {MAX_DOCUMENT_BYTES} are read; of a jsonb, in its binary form.")));
         }
-        let mut last = self.0.borrow_mut();
-        let same = |cached: &CachedDocument<T>| cached.is_jsonb == is_jsonb && *cached.document == *bytes;
-        if let Some(position) = last.iter().position(same) {
-            last[..=position].rotate_right(1);
-            return Ok(last[0].parsed.clone());
+        let mut cached = self.0.borrow_mut();
+        let is_same = |other: &CachedDocument<T>| other.is_jsonb == is_jsonb && *other.document == *bytes;
+        if let Some(position) = cached.iter().position(is_same) {
+            cached[..=position].rotate_right(1);
+            return Ok(cached[0].parsed.clone());
         }
-        drop(last);
+        drop(cached);
         // There must be memory to read the document, and to report what is wrong with it. If the JSON parser were
         // refused memory, or PostgreSQL for an error with a long key, the process would end, and PostgreSQL would end
         // all sessions.
@@ -106,9 +106,9 @@ impl<T: Clone> DocumentCache<T> {
         let json = if is_jsonb { Cow::Owned(unsafe { to_json(bytes) }) } else { Cow::Borrowed(bytes) };
         let json = decode(&json)?.as_str();
         let parsed = from_json(json).map_err(|invalid| invalid_options(invalid, malformed))?;
-        let mut last = self.0.borrow_mut();
-        last.truncate(MAX_CACHED_DOCUMENTS - 1);
-        last.insert(0, CachedDocument { is_jsonb, document: bytes.into(), parsed: parsed.clone() });
+        let mut cached = self.0.borrow_mut();
+        cached.truncate(MAX_CACHED_DOCUMENTS - 1);
+        cached.insert(0, CachedDocument { is_jsonb, document: bytes.into(), parsed: parsed.clone() });
         Ok(parsed)
     }
 }

@@ -9,7 +9,7 @@ use postgres::json::RawJsonb;
 use postgres::text::{RawText, TextArgument, decode};
 use postgres::text_identity::CachedText;
 use simhash::fingerprint::options::Options;
-use simhash::within::passages::{CERTAIN_LETTERS, CERTAIN_WORDS, Clue, Found, ShortClue, clue, passages};
+use simhash::within::passages::{CERTAIN_LETTERS, CERTAIN_WORDS, Clue, Found, ShortClue, passages};
 
 use super::fingerprint_cache::with_fingerprinter;
 use super::options::{JsonDocument, read_options};
@@ -60,7 +60,7 @@ impl LastClue {
             Some(cached) => cached,
             None => {
                 let text = decode(content.detoast())?.as_str();
-                let clue = with_fingerprinter(&key.0, |fingerprinter| clue(fingerprinter, text, share));
+                let clue = with_fingerprinter(&key.0, |fingerprinter| Clue::new(fingerprinter, text, share));
                 (key, clue?)
             }
         };

@@ -1,4 +1,4 @@
-//! `simhash_resemblance`: the resemblance of two texts. And whether two texts are near-duplicates.
+//! `simhash_resemblance`: the resemblance of two texts; and, for `simhash_near`, whether two texts are near-duplicates.
 //!
 //! Often one text is compared with many. So the features of one text are cached, for later calls with this text as
 //! either argument: the text that was an argument of two consecutive calls or, without such a text, the first argument.
@@ -87,23 +87,23 @@ pub fn are_near(texts: [TextArgument<'_>; 2], criterion: TextCriterion, options:
 }
 
 impl LastTexts {
-    /// Calls `f` with what has been computed of one of two texts, and with this text and the other one. Caches what has
-    /// been computed afterwards.
+    /// Calls `compare` with what has been computed of one of two texts, and with this text and the other one. Caches
+    /// what has been computed afterwards.
     fn with_computed<T>(
         &mut self,
         texts: [TextArgument<'_>; 2],
         options: &Options,
-        f: impl FnOnce(&mut ComputedText, [TextArgument<'_>; 2]) -> Result<T>,
+        compare: impl FnOnce(&mut ComputedText, [TextArgument<'_>; 2]) -> Result<T>,
     ) -> Result<T> {
         let identities = texts.map(TextArgument::identity);
-        let which = |text: &CachedText| identities.iter().position(|identity| text.has_identity(*identity));
+        let find = |text: &CachedText| identities.iter().position(|identity| text.has_identity(*identity));
         // An error after this leaves the cache empty.
         let computed = self.computed.take().filter(|computed| computed.options == *options);
-        let (side, mut computed) = match computed.zip(which(&self.text)) {
+        let (side, mut computed) = match computed.zip(find(&self.text)) {
             Some((computed, side)) => (side, computed),
-            None => (which(&self.other).unwrap_or(0), ComputedText { options: options.clone(), ..Default::default() }),
+            None => (find(&self.other).unwrap_or(0), ComputedText { options: options.clone(), ..Default::default() }),
         };
-        let result = f(&mut computed, [texts[side], texts[1 - side]])?;
+        let result = compare(&mut computed, [texts[side], texts[1 - side]])?;
         if computed.features.as_ref().map_or(0, Prepared::memory) <= MAX_CACHED_FEATURE_BYTES
             && self.text.store(identities[side], MAX_CACHED_FEATURE_BYTES)
         {

@@ -4,7 +4,7 @@
 use formats::Lexemes;
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyNumeric};
-use postgres::arrays::elements;
+use postgres::arrays::{check_same_length, elements};
 use postgres::error::{ErrorReport, Explain, Result, algorithm_error, invalid_parameter, user_error};
 use postgres::interrupts::tick;
 use postgres::json::RawJsonb;
@@ -56,11 +56,8 @@ fn simhash_of_features(feature_array: AnyArray) -> Result<Option<i64>> {
 fn simhash_weighted_array(feature_array: AnyArray, weight_array: AnyArray) -> Result<Option<i64>> {
     let features = elements::<RawText>(&feature_array, "features")?;
     let weights = elements::<f64>(&weight_array, "weights")?;
-    if features.len() != weights.len() {
-        let message = format!("numbers of features ({}) and of weights ({}) differ", features.len(), weights.len());
-        return Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message)
-            .with_hint("Give both arrays the same length."));
-    }
+    let hint = "Give both arrays the same length.";
+    check_same_length(("features", features.len()), ("of weights", weights.len()), hint)?;
     let mut tally = Tally::default();
     for (feature, weight) in ticking(features.zip(weights), tick) {
         tally.add(hash_of(feature?)?, weight_of(weight?)?).map_err(algorithm_error)?;

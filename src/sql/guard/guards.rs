@@ -26,13 +26,13 @@ use crate::sql::functions::ExtensionSchema;
 /// The limit on arguments that are shown, in bytes: far below that on a string in a `jsonb`.
 const MAX_SHOWN_BYTES: usize = 1 << 24;
 
-/// The arguments of a guard's trigger, as `pg_trigger` stores them: each ends with a NUL. The result has the key
-/// `error` alone if they cannot be read or shown. Who may create triggers can write anything there, and must not be
-/// able to make a listing of all guards fail.
+/// The arguments of a guard's trigger as a `jsonb`, from the bytes that `pg_trigger` stores: each ends with a NUL. The
+/// result has the key `error` alone if they cannot be read or shown: whoever may create a trigger can give it any
+/// arguments, and must not be able to make a listing of all guards fail.
 #[pg_extern(sql = false)]
 fn simhash_guard_definition(arguments: &[u8]) -> Result<AnyElement> {
     let error_document = |message: &str| object([("error", string(message))]);
-    let document = definition(arguments).unwrap_or_else(|error| error_document(error.message()));
+    let document = read_definition(arguments).unwrap_or_else(|error| error_document(error.message()));
     // No subtransaction is needed to catch this error: to_jsonb only allocates memory.
     PgTryBuilder::new(AssertUnwindSafe(|| to_jsonb(&document)))
         .catch_when(PgSqlErrorCode::ERRCODE_UNTRANSLATABLE_CHARACTER, |_| {
@@ -41,7 +41,7 @@ fn simhash_guard_definition(arguments: &[u8]) -> Result<AnyElement> {
         .execute()
 }
 
-fn definition(arguments: &[u8]) -> Result<String> {
+fn read_definition(arguments: &[u8]) -> Result<String> {
     if arguments.len() > MAX_SHOWN_BYTES {
         let message = format!("{} bytes of arguments are too many to be shown", arguments.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message));
@@ -55,8 +55,8 @@ fn definition(arguments: &[u8]) -> Result<String> {
 }
 
 /// Why the guard with this trigger, as `pg_trigger` stores it, does not decide about the rows of a table; None if it
-/// does, as far as the first row shows. It is tried for the owner alone: other callers choose the arguments, and errors
-/// could tell them about rows that they may not read.
+/// does, as far as the first row shows. Only for the table's owner is the guard tried on that row: others could pass
+/// arguments of their own, and learn from the errors about rows that they may not read.
 #[pg_extern(sql = false)]
 fn simhash_guard_error(
     target: Oid,
@@ -98,8 +98,8 @@ fn simhash_guard_error(
 /// Locks a table and its partitions; an error if that would wait, as a list of guards must not.
 fn lock_at_once(target: Oid) -> Result<()> {
     // SAFETY: any OID may be locked.
-    let lock = |member: Oid| unsafe { pg_sys::ConditionalLockRelationOid(member, ACCESS_SHARE) };
-    if with_inheritors(target, NO_LOCK).into_iter().all(lock) {
+    let try_lock = |member: Oid| unsafe { pg_sys::ConditionalLockRelationOid(member, ACCESS_SHARE) };
+    if with_inheritors(target, NO_LOCK).into_iter().all(try_lock) {
         return Ok(());
     }
     let message = "the table is locked, and so its guard was not tried";

@@ -6,7 +6,7 @@ use std::ffi::CStr;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
 use pgrx::{AnyArray, PgMemoryContexts};
-use postgres::arrays::names;
+use postgres::arrays::column_names;
 use postgres::call::Call;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::{
@@ -52,10 +52,10 @@ fn simhash_guard(
     call: Call<'_>,
 ) -> Result<()> {
     let guard = AskedGuard {
-        schema: ExtensionSchema::running(call)?,
+        schema: ExtensionSchema::of_call(call)?,
         criterion: criterion.map(AskedCriterion::read).transpose()?,
         action: action.map(|action| Action::named(decode(action)?.as_str())).transpose()?,
-        scope: scope.map(|scope| names(&scope, "scope")).transpose()?,
+        scope: scope.map(|scope| column_names(&scope, "scope")).transpose()?,
         mark_column: mark_column.map(|mark| from_bytes(mark.to_bytes())).transpose()?,
         source: AskedSql::read(source)?,
         among: AskedSql::read(among)?,
@@ -68,7 +68,7 @@ fn simhash_guard(
 
 #[pg_extern(sql = false)]
 fn simhash_unguard(target: Option<pg_sys::Oid>, call: Call<'_>) -> Result<()> {
-    let schema = ExtensionSchema::running(call)?;
+    let schema = ExtensionSchema::of_call(call)?;
     // DROP TRIGGER takes the same lock.
     Target::lock(required(target, "target")?, ACCESS_EXCLUSIVE, |table| {
         if find_guard(schema, table)?.is_none() {
@@ -101,7 +101,7 @@ impl AskedGuard {
             |error: ErrorReport| error.with_hint("The guard of the table cannot be read: call simhash_unguard first.");
         let old = existing.as_ref().map(|guard| Arguments::parse(&guard.arguments)).transpose().map_err(unreadable)?;
         let relation = table.open();
-        let (new, searched) = self.completed_from(old.as_ref(), &relation)?.check(table, &relation)?;
+        let (new, searched) = self.completed_from(old.as_ref(), &relation)?.checked(table, &relation)?;
         drop(relation);
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
         // SAFETY: the memory context of the running call.
@@ -112,29 +112,10 @@ impl AskedGuard {
         let is_the_same =
             existing.as_ref().is_some_and(|existing| existing.is_before_each_row && existing.arguments == arguments);
         if let Some(guard) = existing.as_ref().filter(|guard| guard.is_clone && !is_the_same) {
-            let name = table_of_original(guard.oid)?.map_or(Ok(None), relation_name)?.unwrap_or_default();
-            let partition = &table.name;
-            let message = format!("partition \"{partition}\" has the guard of table \"{name}\"");
-            return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-                .with_hint("Call simhash_guard for that table."));
+            return Err(guarded_with_table(guard, &table.name)?);
         }
-        let message = match existing {
-            Some(_) if is_the_same => format!("table \"{}\" is already guarded, skipping", table.name),
-            Some(_) => format!("replacing trigger {TRIGGER_NAME} on table \"{}\"", table.name),
-            None => format!("creating trigger {TRIGGER_NAME} on table \"{}\"", table.name),
-        };
-        let mut report = user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message);
         let changes = old.map(|old| changes(&old, &new)).transpose()?.unwrap_or_default();
-        if !changes.is_empty() {
-            report = report.with_detail(changes);
-        }
-        if existing.is_some_and(|existing| !is_enabled(existing.tgenabled)) {
-            let enable = format!("ALTER TABLE {} ENABLE TRIGGER {TRIGGER_NAME}", table.sql());
-            report = report.with_hint(format!(
-                "The trigger still does not fire in ordinary sessions. To enable it, run {enable}."
-            ));
-        }
-        report.report(PgLogLevel::NOTICE);
+        report_installation(table, existing.as_ref(), is_the_same, changes);
         if is_the_same { Ok(()) } else { create_trigger(schema, table, &arguments) }
     }
 
@@ -159,7 +140,7 @@ impl AskedGuard {
 
     /// Makes the trigger's checks, and those that the trigger cannot make. Returns the trigger's arguments, and the
     /// tables to search.
-    fn check(self, table: &Target, relation: &Relation) -> Result<(Arguments, Vec<SearchedTable>)> {
+    fn checked(self, table: &Target, relation: &Relation) -> Result<(Arguments, Vec<SearchedTable>)> {
         check_is_whole(table)?;
         let (action, scope) = (self.action.unwrap_or(Action::Reject), self.scope.unwrap_or_default());
         let members = Members::read(table.oid, None)?;
@@ -213,18 +194,45 @@ fn warn_of_shared_key(table: &Target, relation: &Relation) -> Result<()> {
     Ok(())
 }
 
+/// The error for a partition that has the guard of its table, and cannot get another one.
+fn guarded_with_table(guard: &ExistingGuard, partition: &str) -> Result<ErrorReport> {
+    let name = table_of_original(guard.oid)?.map_or(Ok(None), relation_name)?.unwrap_or_default();
+    let message = format!("partition \"{partition}\" has the guard of table \"{name}\"");
+    Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        .with_hint("Call simhash_guard for that table."))
+}
+
+/// Says whether the trigger is created, replaced or left as it is, and what changes.
+fn report_installation(table: &Target, existing: Option<&ExistingGuard>, is_the_same: bool, changes: String) {
+    let message = match existing {
+        Some(_) if is_the_same => format!("table \"{}\" is already guarded, skipping", table.name),
+        Some(_) => format!("replacing trigger {TRIGGER_NAME} on table \"{}\"", table.name),
+        None => format!("creating trigger {TRIGGER_NAME} on table \"{}\"", table.name),
+    };
+    let mut report = user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message);
+    if !changes.is_empty() {
+        report = report.with_detail(changes);
+    }
+    if existing.is_some_and(|existing| !is_enabled(existing.tgenabled)) {
+        let enable = format!("ALTER TABLE {} ENABLE TRIGGER {TRIGGER_NAME}", table.sql());
+        report = report
+            .with_hint(format!("The trigger still does not fire in ordinary sessions. To enable it, run {enable}."));
+    }
+    report.report(PgLogLevel::NOTICE);
+}
+
 /// The changes of a guard, one argument a line.
 fn changes(old: &Arguments, new: &Arguments) -> Result<String> {
-    /// Of longer values, the beginning is shown: weights may be many.
+    /// Of longer values, such as many weights, only the beginning is shown.
     const MAX_SHOWN_BYTES: usize = 500;
-    let shown = |value: String| match &*value {
+    let show = |value: String| match &*value {
         "null" => "none".to_owned(),
         long if long.len() > MAX_SHOWN_BYTES => shorten(long),
         _ => value,
     };
     let both = old.to_json_members()?.into_iter().zip(new.to_json_members()?);
     let changed = both.filter(|((_, old), (_, new))| old != new);
-    let lines = changed.map(|((name, old), (_, new))| format!("{name}: {} -> {}", shown(old), shown(new)));
+    let lines = changed.map(|((name, old), (_, new))| format!("{name}: {} -> {}", show(old), show(new)));
     Ok(lines.collect::<Vec<_>>().join("\n"))
 }
 

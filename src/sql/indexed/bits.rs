@@ -30,7 +30,8 @@ impl Bits {
         if function == pg_sys::F_INT8_BIT.into() {
             return Self::of_bit_string(argument).unwrap_or(bigint);
         }
-        match ExtensionSchema::of(function, c"simhash_from_hex", &[pg_sys::TEXTOID], c"simhash_block_support") {
+        let types = &[pg_sys::TEXTOID];
+        match ExtensionSchema::of_own_function(function, c"simhash_from_hex", types, c"simhash_block_support") {
             Some(_) => Self::Hex { digits: argument, bigint: expression },
             None => bigint,
         }
@@ -66,6 +67,7 @@ impl Bits {
         }
     }
 
+    /// The bits as an expression of type `bigint`; None if there is no cast to it.
     pub fn bigint(self) -> Option<Expression> {
         match self {
             Self::Bigint(bigint) | Self::Hex { bigint, .. } => Some(bigint),

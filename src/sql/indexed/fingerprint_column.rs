@@ -11,6 +11,7 @@ use postgres::expression::Expression;
 use super::bits::Bits;
 use super::recognise::block_keys;
 
+/// The name of the fingerprint column, unless the user chooses another one.
 pub const DEFAULT_NAME: &str = "simhash";
 const NO_FINGERPRINT_HINT: &str =
     "simhash_attach adds the fingerprint column, named simhash by default, or its indexes.";

@@ -94,11 +94,11 @@ impl SampledTable {
         let columns = self.quoted_scope.iter().map(|column| format!("t.{column}")).collect::<Vec<_>>().join(", ");
         // Citus 13 ignores WITH TIES after a window function. The sample is the same when it is read twice.
         Ok(if distribution(self.oid)?.is_some() {
-            let same = |column: &String| format!("t.{column} IS NOT DISTINCT FROM g.{column}");
-            let same = self.quoted_scope.iter().map(same).collect::<Vec<_>>().join(" AND ");
+            let is_same = |column: &String| format!("t.{column} IS NOT DISTINCT FROM g.{column}");
+            let is_same_group = self.quoted_scope.iter().map(is_same).collect::<Vec<_>>().join(" AND ");
             format!(
                 " AND EXISTS (SELECT FROM (SELECT {columns} {from} GROUP BY {columns} \
-                 ORDER BY pg_catalog.count(*) DESC, {columns} LIMIT 1) AS g WHERE {same})"
+                 ORDER BY pg_catalog.count(*) DESC, {columns} LIMIT 1) AS g WHERE {is_same_group})"
             )
         } else {
             format!(

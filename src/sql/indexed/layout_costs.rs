@@ -14,9 +14,9 @@ use simhash::search::blocks::BLOCK_COUNTS;
 use simhash::search::layout_costs::layout_costs;
 
 use super::fingerprint_sample::SampledTable;
-use super::layouts::serve;
+use super::layouts::is_search_served;
 use super::scope::Scope;
-use crate::sql::arguments::{check_distance, name, required};
+use crate::sql::arguments::{check_distance, required, required_name};
 
 #[pg_extern(sql = false)]
 fn simhash_layouts(
@@ -39,7 +39,7 @@ fn simhash_layouts(
         ),
     >,
 > {
-    let (target, fingerprint) = (required(target, "target")?, name(fingerprint, "fingerprint")?);
+    let (target, fingerprint) = (required(target, "target")?, required_name(fingerprint, "fingerprint")?);
     let max_distance = check_distance(required(max_distance, "max_distance")?)?;
     let searches = BLOCK_COUNTS.map(|blocks| (blocks, max_distance));
     let scope = Scope::read(scope)?;
@@ -51,13 +51,13 @@ fn simhash_layouts(
     Ok(TableIterator::new(layouts.into_iter().map(move |layout| {
         (
             layout.blocks,
-            indexed.as_ref().is_some_and(|indexed| serve(indexed, layout.blocks, layout.max_distance)),
+            indexed.as_ref().is_some_and(|indexed| is_search_served(indexed, layout.blocks, layout.max_distance)),
             i64::try_from(layout.probes).unwrap_or(i64::MAX),
             layout.commonest.into_iter().map(round_share).collect(),
             round_estimate(layout.candidates),
             round_estimate(layout.worst),
             round_estimate(layout.cost),
-            layout.best,
+            layout.is_best,
         )
     })))
 }

@@ -7,7 +7,7 @@
 
 use pgrx::pg_sys::{self, Oid};
 use postgres::catalog::column::{Column, generation_of};
-use postgres::catalog::index::{Index, KeyExpressions};
+use postgres::catalog::index::{ExpressionForm, Index};
 use postgres::catalog::partition::with_inheritors;
 use postgres::catalog::relation::{ACCESS_SHARE, Relation};
 use postgres::catalog::row_value::RowValue;
@@ -42,6 +42,7 @@ pub struct ScopedBlock {
 }
 
 impl ScopedBlock {
+    /// Whether the scope has no other columns than these.
     pub fn is_within(&self, columns: &[i16]) -> bool {
         self.scope.iter().all(|column| columns.contains(column))
     }
@@ -89,11 +90,11 @@ pub fn indexed_blocks(
     fingerprint: RowValue,
 ) -> Vec<ScopedBlock> {
     // The planner has folded the constants of an expression; those of a column's generation expression are stored.
-    let expressions = match fingerprint {
-        RowValue::Column(_) => KeyExpressions::Stored,
-        RowValue::Expression(_) => KeyExpressions::Planned,
+    let form = match fingerprint {
+        RowValue::Column(_) => ExpressionForm::Stored,
+        RowValue::Expression(_) => ExpressionForm::Planned,
     };
-    blocks_in(table, indexes, fingerprint, expressions)
+    blocks_in(table, indexes, fingerprint, form)
 }
 
 /// The blocks of a fingerprint that these indexes have, with expressions as PostgreSQL stores or has planned them.
@@ -101,17 +102,17 @@ pub fn blocks_in(
     table: &Relation,
     indexes: impl IntoIterator<Item = Relation>,
     fingerprint: RowValue,
-    expressions: KeyExpressions,
+    form: ExpressionForm,
 ) -> Vec<ScopedBlock> {
     let is_wanted = recogniser(table, fingerprint);
-    let usable = indexes.into_iter().filter_map(|index| Index::read_usable(&index, expressions));
+    let usable = indexes.into_iter().filter_map(|index| Index::read_usable(&index, form));
     let blocks = usable.filter_map(|index| {
         let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
-        let in_entries = fingerprint_in(table, &index, fingerprint)?;
+        let fingerprint_attnum = fingerprint_in(table, &index, fingerprint)?;
         let BlockCall { block, blocks, .. } = key.call;
         let has_own_equality = has_own_equality(table, &index, &key.scope);
         let Index { oid, is_partial, .. } = index;
-        let block = IndexedBlock { block, blocks, index: oid, fingerprint: in_entries, is_partial };
+        let block = IndexedBlock { block, blocks, index: oid, fingerprint: fingerprint_attnum, is_partial };
         Some(ScopedBlock { scope: key.scope, has_own_equality, block })
     });
     blocks.collect()
@@ -147,18 +148,18 @@ pub fn has_own_equality(table: &Relation, index: &Index, columns: &[i16]) -> boo
 }
 
 /// Whether each block that a search with this layout looks up has an index without a predicate.
-pub fn serve(indexed: &[IndexedBlock], blocks: i32, max_distance: i32) -> bool {
-    let has = |probed: Probed| {
+pub fn is_search_served(indexed: &[IndexedBlock], blocks: i32, max_distance: i32) -> bool {
+    let is_indexed = |probed: Probed| {
         let mut complete = indexed.iter().filter(|block| !block.is_partial);
         complete.any(|block| Block::new(block.block, block.blocks) == Some(probed.block))
     };
-    probed_blocks(blocks, max_distance).is_some_and(|mut probed| probed.all(has))
+    probed_blocks(blocks, max_distance).is_some_and(|mut probed| probed.all(is_indexed))
 }
 
 /// The layouts that have these blocks.
-pub fn layouts_of<'a>(all: impl Iterator<Item = &'a IndexedBlock> + Clone) -> Vec<Layout> {
+pub fn layouts_of<'a>(indexed: impl Iterator<Item = &'a IndexedBlock> + Clone) -> Vec<Layout> {
     let layouts = BLOCK_COUNTS.map(|blocks| {
-        let find = |block| all.clone().find(|indexed| (indexed.block, indexed.blocks) == (block, blocks)).copied();
+        let find = |block| indexed.clone().find(|other| (other.block, other.blocks) == (block, blocks)).copied();
         (0..blocks).filter_map(find).collect()
     });
     layouts.filter(|layout: &Layout| !layout.is_empty()).collect()

@@ -29,7 +29,7 @@ impl BlockCall {
     /// Reads an expression as a block of a fingerprint; None if it is no such call.
     pub fn read(expression: Expression) -> Option<Self> {
         let (function, arguments) = expression.call()?;
-        ExtensionSchema::of(function, c"simhash_block", SIMHASH_BLOCK, c"simhash_block_support")?;
+        ExtensionSchema::of_own_function(function, c"simhash_block", SIMHASH_BLOCK, c"simhash_block_support")?;
         let (fingerprint, block, blocks) = match arguments[..] {
             [fingerprint, block, blocks] => (fingerprint, block, blocks.value()?),
             [fingerprint, block] => (fingerprint, block, DEFAULT_BLOCKS),

@@ -3,7 +3,7 @@
 use pgrx::AnyArray;
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
-use postgres::arrays::names;
+use postgres::arrays::column_names;
 use postgres::catalog::column::Column;
 use postgres::catalog::index::unique_within;
 use postgres::catalog::relation::Relation;
@@ -20,7 +20,7 @@ pub struct Scope(Vec<String>);
 
 impl Scope {
     pub fn read(scope: Option<AnyArray>) -> Result<Self> {
-        let names = names(&required(scope, "scope")?, "scope")?;
+        let names = column_names(&required(scope, "scope")?, "scope")?;
         for (index, name) in names.iter().enumerate() {
             if names[..index].contains(name) {
                 let message = format!("column \"{name}\" appears twice in the scope");
@@ -37,7 +37,7 @@ impl Scope {
 
     /// The attnums of the columns in a table; an error unless each can be a key of an index, and is not `source`.
     pub fn check(&self, table: &Relation, source: &str) -> Result<Vec<i16>> {
-        let check = |name: &String| {
+        let check_column = |name: &String| {
             let column = Column::named(table, name)
                 .map_err(|error| error.with_hint("A scope names columns of the table, such as a tenant's number."))?;
             if name == source {
@@ -58,7 +58,7 @@ impl Scope {
             }
             Ok(column.attnum)
         };
-        self.0.iter().map(check).collect()
+        self.0.iter().map(check_column).collect()
     }
 
     /// An error as from `check` for a table or one of its inheritors. Warns of the table, which comes first.

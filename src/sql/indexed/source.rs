@@ -41,7 +41,7 @@ impl SourceKind {
     fn of(column: &Column) -> Option<Self> {
         let column_type = column.data_type;
         // SAFETY: look-ups in system caches; each pointer points to one type, as the count says.
-        let becomes = |to: pg_sys::Oid| unsafe {
+        let can_become = |to: pg_sys::Oid| unsafe {
             pg_sys::can_coerce_type(1, &column_type, &to, pg_sys::CoercionContext::COERCION_IMPLICIT)
         };
         // SAFETY: a look-up in a system cache.
@@ -49,8 +49,8 @@ impl SourceKind {
             pg_sys::INT8OID => Some(Self::Fingerprints),
             pg_sys::TSVECTOROID => Some(Self::Tsvector),
             pg_sys::BITOID => (column.as_variable()?.bit_length()? == FINGERPRINT_BITS).then_some(Self::BitStrings),
-            _ if becomes(pg_sys::TEXTOID) => Some(Self::Text),
-            _ if becomes(pg_sys::TEXTARRAYOID) => Some(Self::Features),
+            _ if can_become(pg_sys::TEXTOID) => Some(Self::Text),
+            _ if can_become(pg_sys::TEXTARRAYOID) => Some(Self::Features),
             _ => None,
         }
     }
@@ -60,7 +60,7 @@ impl SourceKind {
     }
 
     /// The type of the column's values in the expression of the fingerprint, and its name.
-    fn argument(self) -> (pg_sys::Oid, &'static str) {
+    fn argument_type(self) -> (pg_sys::Oid, &'static str) {
         match self {
             Self::Fingerprints => (pg_sys::INT8OID, "pg_catalog.int8"),
             Self::BitStrings => (pg_sys::BITOID, "pg_catalog.bit"),
@@ -172,7 +172,7 @@ impl Source {
     /// The SQL expression of the fingerprint, for statements of this transaction.
     pub fn fingerprint_sql(&self, schema: ExtensionSchema) -> Result<String> {
         let (argument, options) = (&self.argument, self.options.sql());
-        let arguments = [self.kind.argument().0, pg_sys::JSONBOID];
+        let arguments = [self.kind.argument_type().0, pg_sys::JSONBOID];
         let (name, arguments) = match self.kind {
             SourceKind::Fingerprints => return Ok(argument.clone()),
             SourceKind::BitStrings => return Ok(format!("CAST({argument} AS pg_catalog.int8)")),
@@ -230,7 +230,7 @@ impl Source {
         let generation = expression.as_own_column().and_then(|column| generation_of(relation, column));
         // A generated source may be named, or its expression repeated.
         let sources = column.generation(relation).into_iter().chain(column.as_variable());
-        let mut arguments = sources.filter_map(|source| source.coerced_to(self.kind.argument().0));
+        let mut arguments = sources.filter_map(|source| source.coerced_to(self.kind.argument_type().0));
         Ok(arguments.any(|argument| {
             let mut computations = [expression].into_iter().chain(generation);
             computations.any(|computation| self.is_fingerprint_of(schema, computation, argument))
@@ -255,7 +255,7 @@ impl Source {
 /// The column as an SQL expression of the function's argument type. A generated column, unless it stores fingerprints,
 /// is replaced by its expression: another one cannot refer to it, and an index cannot have a virtual one.
 fn as_argument(table: &Target, column: &Column, kind: SourceKind) -> Result<String> {
-    let (argument_type, argument_type_name) = kind.argument();
+    let (argument_type, argument_type_name) = kind.argument_type();
     let mut argument = quote_identifier(column.name()?);
     if column.is_generated && !(kind.is_fingerprint() && column.is_stored) {
         if column.type_modifier >= 0 {

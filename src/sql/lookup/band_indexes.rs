@@ -9,7 +9,7 @@
 
 use pgrx::pg_sys::Oid;
 use postgres::catalog::column::generation_of;
-use postgres::catalog::index::{Index, KeyExpressions};
+use postgres::catalog::index::{ExpressionForm, Index};
 use postgres::catalog::relation::Relation;
 use postgres::catalog::row_value::RowValue;
 use postgres::error::Result;
@@ -34,6 +34,7 @@ pub struct BandCall {
 }
 
 impl BandCall {
+    /// Reads an expression as a band of a text; None if it is not.
     pub fn read(expression: Expression) -> Option<Self> {
         let (function, arguments) = expression.call()?;
         let schema = ExtensionSchema::beside(function)?;
@@ -95,7 +96,7 @@ impl BandIndex {
         is_of_text.then_some(Self { oid, call, key: band.value, scope, has_own_equality, is_partial })
     }
 
-    /// Whether this index, read as [`KeyExpressions::Planned`], is on bands of a text of a query, which refers to the
+    /// Whether this index, read as [`ExpressionForm::Planned`], is on bands of a text of a query, which refers to the
     /// table as expressions of indexes do. A generated column and its expression are the same text.
     pub fn is_of_text(&self, table: &Relation, text: Expression) -> bool {
         // PostgreSQL has folded the constants of the query, and those of indexes.
@@ -112,9 +113,9 @@ impl BandIndex {
 pub fn band_indexes(
     table: &Relation,
     indexes: impl IntoIterator<Item = Relation>,
-    expressions: KeyExpressions,
+    form: ExpressionForm,
 ) -> Vec<BandIndex> {
-    let usable = indexes.into_iter().filter_map(|index| Index::read_usable(&index, expressions));
+    let usable = indexes.into_iter().filter_map(|index| Index::read_usable(&index, form));
     usable.filter_map(|index| BandIndex::read(table, &index)).collect()
 }
 

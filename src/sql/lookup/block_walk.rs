@@ -58,7 +58,7 @@ enum TaskKind {
     /// A full scan of an index.
     FullScan {
         /// Whether to leave out entries that steps have found.
-        only_new: bool,
+        skips_found: bool,
     },
 }
 
@@ -154,10 +154,10 @@ impl BlockWalk {
         Some(Task { tids, ..Task::new(TaskKind::Step(step), index, values) })
     }
 
-    /// Begins a full scan of an index. If `only_new`, it leaves out entries that steps have found.
-    pub fn begin_full_scan(&mut self, only_new: bool) {
+    /// Begins a full scan of an index. If `skips_found`, it leaves out entries that steps have found.
+    pub fn begin_full_scan(&mut self, skips_found: bool) {
         self.indexes.look_up(FIRST_INDEX, KeyCondition::NotNull, None);
-        let task = Task::new(TaskKind::FullScan { only_new }, FIRST_INDEX, std::iter::empty());
+        let task = Task::new(TaskKind::FullScan { skips_found }, FIRST_INDEX, std::iter::empty());
         self.task = Some(Task { is_scanning: true, ..task });
     }
 
@@ -213,14 +213,14 @@ impl BlockWalk {
 
     /// Whether no earlier step has found an entry, or the task is a full scan that returns all entries.
     fn is_new(&self, task: &Task, difference: u64, tid: ItemPointerData) -> bool {
-        task.kind == TaskKind::FullScan { only_new: false }
+        task.kind == TaskKind::FullScan { skips_found: false }
             || self.growth.is_new(difference) && !self.given_up_tids.contains(&item_pointer_to_u64(tid))
     }
 
     /// Fetches the row of the entry that [`BlockWalk::next`] has just returned, into the slot.
     pub fn fetch_last(&mut self) -> Fetched {
-        let current = self.task.as_ref().map(|task| task.index);
-        current.map_or(Fetched::Invisible, |index| self.fetch(index))
+        let index = self.task.as_ref().map(|task| task.index);
+        index.map_or(Fetched::Invisible, |index| self.fetch(index))
     }
 
     /// Fetches the row of the entry that the scan of an index has just read.

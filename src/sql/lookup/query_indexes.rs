@@ -136,6 +136,7 @@ impl QueryIndexes {
         Work { entries, ..self.work }
     }
 
+    /// Ends the scans, and closes the indexes.
     pub fn end(self) {
         for OpenIndex { relation, scan, .. } in self.indexes {
             if let Some(scan) = scan {

@@ -77,7 +77,7 @@ fn read_near_condition(condition: Expression) -> Option<([Bits; 2], Expression)>
     if let Some((function, arguments)) = condition.call() {
         let &[a, b, max_distance] = &arguments[..] else { return None };
         let types = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID];
-        ExtensionSchema::of(function, c"simhash_near", &types, c"simhash_near_support")?;
+        ExtensionSchema::of_own_function(function, c"simhash_near", &types, c"simhash_near_support")?;
         return Some(([a, b].map(Bits::of_bigint), max_distance));
     }
     let DistanceComparison { fingerprints, strategy, bound, .. } = DistanceComparison::read(condition)?;
@@ -162,7 +162,7 @@ pub fn fingerprints_of_distance(expression: Expression) -> Option<[Bits; 2]> {
         }
         (_, &[a, b]) => {
             let arguments = &[pg_sys::INT8OID, pg_sys::INT8OID];
-            ExtensionSchema::of(function, c"hamming", arguments, c"simhash_near_support")?;
+            ExtensionSchema::of_own_function(function, c"hamming", arguments, c"simhash_near_support")?;
             Some([a, b].map(Bits::of_bigint))
         }
         _ => None,

@@ -56,12 +56,12 @@ impl DistanceOrder {
         let fingerprints = fingerprints_of_distance(sort_key)?;
         let (fingerprint, query) = fingerprint_sides(relation, fingerprints)
             .find(|(_, query)| relation.outer([*query]).is_some_and(Outer::is_empty))?;
-        let same = |condition: &&DistanceCondition| {
+        let is_same_distance = |condition: &&DistanceCondition| {
             condition.outer.is_empty() && condition.fingerprint.equals(fingerprint) && condition.query.equals(query)
         };
         // The condition with the smallest expected distance is the cheapest to search for.
         let expected = |condition: &&DistanceCondition| expected_distance(condition.max_distance);
-        let condition = conditions.iter().filter(same).min_by_key(expected).copied();
+        let condition = conditions.iter().filter(is_same_distance).min_by_key(expected).copied();
         Some(Self { fingerprint, query, condition })
     }
 }
@@ -175,12 +175,12 @@ impl IndexedTable {
     /// The cost of reading all entries of one index.
     fn full_scan_cost(&self) -> f64 {
         let ScopedTable { relation, rows, .. } = self.scoped;
-        let (_, sequential) = relation.page_costs();
+        let (_, page_cost) = relation.page_costs();
         let share = rows / relation.rows();
         let pages = share * self.index_pages().fold(f64::INFINITY, f64::min);
         // SAFETY: the settings are plain numbers.
-        let entry = unsafe { pg_sys::cpu_operator_cost + pg_sys::cpu_index_tuple_cost };
-        pages * sequential + rows * entry
+        let entry_cost = unsafe { pg_sys::cpu_operator_cost + pg_sys::cpu_index_tuple_cost };
+        pages * page_cost + rows * entry_cost
     }
 
     /// The cost of fetching and returning rows, each from another page.

@@ -31,8 +31,8 @@ fn simhash_near_texts_jsonb(
     near_texts([content, query], JsonDocument::Jsonb(criterion))
 }
 
-/// `simhash_near` of texts with the criterion as text, for literals and parameters without a declared type: with that
-/// of fingerprints and `simhash_near(text, text, jsonb)` alone, these would be ambiguous.
+/// `simhash_near` of texts with the criterion as text. PostgreSQL chooses it for literals and parameters without a
+/// declared type: between the functions of fingerprints and of `(text, text, jsonb)` alone, they would be ambiguous.
 #[pg_extern(sql = false)]
 fn simhash_near_texts_text(
     content: TextArgument<'_>,

@@ -27,7 +27,7 @@ impl NearTexts {
         let (function, arguments) = condition.call()?;
         let &[a, b, document] = &arguments[..] else { return None };
         let types = [pg_sys::TEXTOID, pg_sys::TEXTOID, document.value_type()];
-        ExtensionSchema::of(function, c"simhash_near", &types, c"simhash_near_support")?;
+        ExtensionSchema::of_own_function(function, c"simhash_near", &types, c"simhash_near_support")?;
         let (criterion, options) = read_text_criterion(constant_document(document)?).ok()?;
         Some(Self { texts: [a, b], document, criterion, options })
     }
@@ -49,23 +49,23 @@ pub struct TextCondition {
 }
 
 impl TextCondition {
-    /// The conditions on texts of a relation, `with_parts` also those within its other conditions.
+    /// The conditions on texts of a relation; if `includes_parts`, also those within its other conditions.
     ///
     /// They may use indexes although other conditions, which protect rows, must be evaluated before the texts are
     /// compared: comparing bands and sizes in the indexes is leakproof, and what is looked up does not depend on the
     /// relation's rows.
-    pub fn all_of(relation: BaseRelation, with_parts: bool) -> Vec<Self> {
+    pub fn all_of(relation: BaseRelation, includes_parts: bool) -> Vec<Self> {
         let mut all = Vec::new();
         for condition in relation.all_conditions() {
             let whole = condition.expression;
-            let parts = if with_parts { whole.parts() } else { vec![whole] };
+            let parts = if includes_parts { whole.parts() } else { vec![whole] };
             for part in parts {
                 let Some(near) = NearTexts::read(part) else { continue };
                 let [a, b] = near.texts;
                 for (text, query) in [(a, b), (b, a)] {
                     let outer = relation.outer([query]).filter(|_| relation.owns(text) && !text.is_volatile());
                     let Some(outer) = outer else { continue };
-                    let (is_whole, near) = (part.is(whole), near.clone());
+                    let (is_whole, near) = (part.is_same_node(whole), near.clone());
                     all.push(Self { query_condition: condition, is_whole, near, text, query, outer });
                 }
             }

@@ -106,9 +106,9 @@ impl NearestSearch {
     /// Makes the next step. If a full scan is cheaper, full scans come next.
     fn make_step(&mut self, walk: &mut BlockWalk) {
         let target = (walk.growth.complete_within() + 1).max(USUAL_DISTANCE).min(walk.max_distance);
-        let left = walk.full_scan_cost() - walk.growth.spent();
+        let cost_left = walk.full_scan_cost() - walk.growth.spent();
         while let Ok(farthest) = u32::try_from(self.farthest) {
-            match walk.next(target, &(0..=farthest), left) {
+            match walk.next(target, &(0..=farthest), cost_left) {
                 Outcome::Entry(entry) => {
                     if !self.marks_dead(walk) {
                         self.store(entry);

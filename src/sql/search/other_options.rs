@@ -1,6 +1,6 @@
-//! Warns of queries by other options than those of a table's fingerprints, bands or passages. A query that compares the
-//! fingerprints finds not even the same text. One that compares the texts reads all rows; so does one that compares
-//! more bands than are indexed. A window function compares the texts in another way than searches.
+//! Warns of queries by other options than those of a table's fingerprints, bands or passages. A search for near
+//! fingerprints by other options finds not even equal texts. A search for near texts by other options, or by more bands
+//! than are indexed, reads all rows. A window function by other options finds other near-duplicates than searches.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use postgres::catalog::column::Column;
-use postgres::catalog::index::KeyExpressions;
+use postgres::catalog::index::ExpressionForm;
 use postgres::catalog::relation::Relation;
 use postgres::error::{Explain, user_error};
 use postgres::expression::Expression;
@@ -90,7 +90,7 @@ pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression])
     let options = read_criterion(constant_document(criterion)?).ok()?.options;
     let (relid, table) = planner.table_of(text)?;
     let table = Relation::open_locked(table);
-    let indexes = band_indexes(&table, table.open_indexes(), KeyExpressions::Planned);
+    let indexes = band_indexes(&table, table.open_indexes(), ExpressionForm::Planned);
     let text = text.as_stored(relid);
     let text_indexes: Vec<_> = indexes.into_iter().filter(|index| index.is_of_text(&table, text)).collect();
     let serves = |index: &BandIndex| index.call.options.has_bands_for(&options);

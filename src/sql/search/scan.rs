@@ -161,12 +161,12 @@ impl GoalExpressions {
             let Some(max_distance) = self.max_distance else {
                 // If the query is NULL, so are all distances, and all rows may come in any order.
                 let query = query.unwrap_or(0);
-                return Some(Goal { query, max_distance: LARGEST_DISTANCE, and_nulls: true });
+                return Some(Goal { query, max_distance: LARGEST_DISTANCE, has_nulls: true });
             };
             let bound = evaluate(max_distance, self.context)?;
             let bound = integer_value(pg_sys::exprType((*max_distance).expr.cast()), bound);
             let max_distance = largest_distance(bound.unwrap_or_else(|| raise_unreadable_plan()));
-            Some(Goal { query: query?, max_distance, and_nulls: false })
+            Some(Goal { query: query?, max_distance, has_nulls: false })
         }
     }
 
@@ -200,11 +200,11 @@ unsafe fn prepare_slot(node: &mut CustomScanState) -> *mut TupleTableSlot {
     unsafe {
         let (table, plan) = (node.ss.ss_currentRelation, node.ss.ps.plan.cast::<pg_sys::CustomScan>());
         let (state, columns) = (node.ss.ps.state, (*table).rd_att);
-        let kind = pg_sys::table_slot_callbacks(table);
+        let callbacks = pg_sys::table_slot_callbacks(table);
         #[cfg(not(feature = "pg19"))]
-        pg_sys::ExecInitScanTupleSlot(state, &mut node.ss, columns, kind);
+        pg_sys::ExecInitScanTupleSlot(state, &mut node.ss, columns, callbacks);
         #[cfg(feature = "pg19")]
-        pg_sys::ExecInitScanTupleSlot(state, &mut node.ss, columns, kind, 0);
+        pg_sys::ExecInitScanTupleSlot(state, &mut node.ss, columns, callbacks, 0);
         pg_sys::ExecAssignScanProjectionInfoWithVarno(&mut node.ss, (*plan).scan.scanrelid as _);
         node.ss.ps.qual = pg_sys::ExecInitQual((*plan).scan.plan.qual, &mut node.ss.ps);
         node.ss.ss_ScanTupleSlot

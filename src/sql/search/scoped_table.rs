@@ -21,9 +21,9 @@ pub struct ScopedTable {
 }
 
 impl ScopedTable {
-    /// The table once for each scope that the query has values for, with the indexes of this scope. For example, if
-    /// some indexes begin with the tenant and others do not, `tenant = 5` gives the table twice, and no condition on it
-    /// once.
+    /// The table once for each scope that the query has values for, with the indexes of this scope. For example, some
+    /// indexes begin with the tenant, and others do not: then a query with `tenant = 5` gives the table twice, and one
+    /// without a condition on the tenant once.
     ///
     /// The search refers to the relations `outer`. `of_index` returns the OID of an index and the columns of its scope.
     pub fn all_of<I>(
@@ -37,14 +37,15 @@ impl ScopedTable {
         for columns in scopes {
             let column_equalities: Vec<_> = columns.iter().map(|&column| relation.equalities(column)).collect();
             let scope_indexes = || indexes.iter().filter(|index| of_index(index).1 == columns);
-            let find = |index: &I, position: usize| {
+            let find_equality = |index: &I, position: usize| {
                 let equalities = column_equalities[position].iter();
                 let looked_up = equalities.filter(|equality| relation.looks_up(of_index(index).0, position, equality));
                 // Prefer a value that refers to no further relation.
                 looked_up.min_by_key(|equality| !equality.outer.is_within(outer)).copied()
             };
-            let find_all = |index| (0..columns.len()).map(|position| find(index, position)).collect::<Option<Vec<_>>>();
-            let Some(equalities) = scope_indexes().find_map(find_all) else { continue };
+            let find_equalities =
+                |index| (0..columns.len()).map(|position| find_equality(index, position)).collect::<Option<Vec<_>>>();
+            let Some(equalities) = scope_indexes().find_map(find_equalities) else { continue };
             // The scan looks up the same values in all indexes.
             let looks_up = |index: &&I| {
                 let mut equalities = equalities.iter().enumerate();
@@ -86,22 +87,22 @@ impl ScopedTable {
     /// The cost of looking up values in indexes of `pages` pages, in the planner's units: of the descents, and of
     /// reading `leaves` of the pages and `entries` entries.
     pub fn look_up_cost(&self, descents: f64, leaves: f64, pages: f64, entries: f64) -> f64 {
-        let (random, _) = self.relation.page_costs();
+        let (page_cost, _) = self.relation.page_costs();
         let leaves = self.relation.pages_fetched(leaves.min(pages), pages, self.outer);
         // Charge a descent as PostgreSQL does (btcostestimate in selfuncs.c): for comparisons, and for each page.
         // SAFETY: the settings are plain numbers.
-        let (operator, entry) = unsafe { (pg_sys::cpu_operator_cost, pg_sys::cpu_index_tuple_cost) };
-        let descent = operator * (self.rows.log2().ceil().max(0.0) + PAGES_OF_DESCENT * PAGE_OPERATORS);
-        descents * descent + leaves * random + entries * (entry + operator)
+        let (operator_cost, entry_cost) = unsafe { (pg_sys::cpu_operator_cost, pg_sys::cpu_index_tuple_cost) };
+        let descent_cost = operator_cost * (self.rows.log2().ceil().max(0.0) + PAGES_OF_DESCENT * PAGE_OPERATORS);
+        descents * descent_cost + leaves * page_cost + entries * (entry_cost + operator_cost)
     }
 
     /// The cost of fetching and returning rows, which are on `pages` pages.
     pub fn fetch_cost(&self, rows: f64, pages: f64) -> f64 {
-        let (random, _) = self.relation.page_costs();
+        let (page_cost, _) = self.relation.page_costs();
         let pages = self.relation.pages_fetched(pages, self.relation.pages(), self.outer);
         // SAFETY: the setting is a plain number.
-        let row = unsafe { pg_sys::cpu_tuple_cost } + self.relation.condition_cost().per_tuple;
-        pages * random + rows * row
+        let row_cost = unsafe { pg_sys::cpu_tuple_cost } + self.relation.condition_cost().per_tuple;
+        pages * page_cost + rows * row_cost
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use pgrx::pg_sys::{self, Oid};
-use postgres::catalog::index::KeyExpressions;
+use postgres::catalog::index::ExpressionForm;
 use postgres::catalog::relation::Relation;
 use postgres::planner::base_relation::BaseRelation;
 use postgres::planner::planner_info::Compared;
@@ -57,6 +57,7 @@ const MAX_CACHED_BYTES: usize = 1 << 20;
 const SHARE_SAME_NUMBERS: f64 = 1.0 / 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h
 
 impl TextPaths {
+    /// The conditions of a relation. Warns of those that its indexes do not serve.
     pub fn of(relation: BaseRelation) -> Self {
         // Two of the keys are a band and a size.
         let may_serve = |keys: &[Oid], _| keys.windows(2).any(|pair| pair == [pg_sys::INT4OID; 2]);
@@ -67,7 +68,7 @@ impl TextPaths {
             return Self { relation, searches: conditions.into_iter().map(search_for).collect() };
         }
         let table = Relation::open_locked(relation.table());
-        let indexes = band_indexes(&table, indexes.into_iter().map(Relation::open_locked), KeyExpressions::Planned);
+        let indexes = band_indexes(&table, indexes.into_iter().map(Relation::open_locked), ExpressionForm::Planned);
         let search_for = |condition| TextSearch::new(relation, &table, condition, &indexes);
         Self { relation, searches: conditions.into_iter().filter_map(search_for).collect() }
     }
@@ -108,11 +109,12 @@ impl TextSearch {
         let text = condition.text.as_stored(relation.relid());
         let matching = indexed.iter().filter(|index| index.is_of_text(table, text));
         let (serving, others): (Vec<_>, Vec<_>) = matching.partition(|index| index.call.options.has_bands_for(options));
-        let complete = Bands::of(serving.iter().copied()).iter().map(|bands| bands.indexes.len()).max().unwrap_or(0);
-        if complete == 0 {
+        let indexed_bands =
+            Bands::of(serving.iter().copied()).iter().map(|bands| bands.indexes.len()).max().unwrap_or(0);
+        if indexed_bands == 0 {
             others.first().inspect(|other| warn_of_other_bands(table, &other.call));
-        } else if complete < *bands {
-            warn_of_too_few_bands(table, complete, *bands);
+        } else if indexed_bands < *bands {
+            warn_of_too_few_bands(table, indexed_bands, *bands);
         }
         if !condition.is_whole {
             return None;
@@ -180,7 +182,7 @@ fn share_near(
             Some(keys) => Compared::Constant(keys.band(index.call.band, has_same)),
             // The texts of a join are taken to be as common as those of the table.
             None if !condition.outer.is_empty() => Compared::InOtherRow,
-            None => Compared::Any,
+            None => Compared::Unknown,
         };
         relation.planner().share_equal(band, value)
     };

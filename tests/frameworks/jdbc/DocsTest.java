@@ -38,7 +38,7 @@ class DocsTest {
         System.out.println("JDBC: ok");
     }
 
-    static void equal(Object expected, Object actual) {
+    static void assertEqual(Object expected, Object actual) {
         if (!Objects.equals(expected, actual)) {
             throw new AssertionError("expected " + expected + ", not " + actual);
         }
@@ -50,43 +50,43 @@ class DocsTest {
         }
     }
 
-    String value(String sql) throws SQLException {
+    String queryValue(String sql) throws SQLException {
         try (var statement = connection.createStatement(); var rows = statement.executeQuery(sql)) {
             rows.next();
             return rows.getString(1);
         }
     }
 
-    void isRefused(String body) throws SQLException {
+    void assertRefused(String body) throws SQLException {
         try {
             docs.insert(body);
         } catch (Docs.NearDuplicate near) {
             // Of 601 words, 599 are common.
             var expected = "\\{\"key\": ?\\{\"id\": ?1\\}, ?\"resemblance\": ?0\\.997\\}";
-            equal(true, near.getMessage().matches(expected));
+            assertEqual(true, near.getMessage().matches(expected));
             return;
         }
         throw new AssertionError("not refused");
     }
 
     void reject() throws Exception {
-        equal(1L, docs.insert(TEXT));
-        isRefused(NEAR);
+        assertEqual(1L, docs.insert(TEXT));
+        assertRefused(NEAR);
         docs.insert(OTHER);
         try {
             docs.insert(null);
             throw new AssertionError("no error");
         } catch (SQLException error) {
-            equal("23502", error.getSQLState());
+            assertEqual("23502", error.getSQLState());
         }
     }
 
     void savepoint() throws Exception {
         connection.setAutoCommit(false);
         var savepoint = connection.setSavepoint();
-        isRefused(NEAR);
+        assertRefused(NEAR);
         connection.rollback(savepoint);
-        equal("2", value("SELECT count(*) FROM docs"));
+        assertEqual("2", queryValue("SELECT count(*) FROM docs"));
         connection.commit();
         connection.setAutoCommit(true);
     }
@@ -95,16 +95,16 @@ class DocsTest {
         try (var statement = connection.prepareStatement("SELECT id FROM docs WHERE simhash_near(body, ?)")) {
             statement.setString(1, TEXT.toUpperCase());
             try (var rows = statement.executeQuery()) {
-                equal(true, rows.next());
-                equal(1L, rows.getLong("id"));
+                assertEqual(true, rows.next());
+                assertEqual(1L, rows.getLong("id"));
             }
         }
         // A long holds the fingerprint.
         try (var statement = connection.prepareStatement("SELECT id FROM docs WHERE simhash(body) = ?")) {
-            statement.setLong(1, Long.parseLong(value("SELECT simhash(body) FROM docs WHERE id = 1")));
+            statement.setLong(1, Long.parseLong(queryValue("SELECT simhash(body) FROM docs WHERE id = 1")));
             try (var rows = statement.executeQuery()) {
-                equal(true, rows.next());
-                equal(1L, rows.getLong("id"));
+                assertEqual(true, rows.next());
+                assertEqual(1L, rows.getLong("id"));
             }
         }
     }
@@ -115,17 +115,17 @@ class DocsTest {
         try (var statement =
                 connection.prepareStatement("INSERT INTO docs (body) VALUES (?)", Statement.RETURN_GENERATED_KEYS)) {
             statement.setString(1, TEXT);
-            equal(1, statement.executeUpdate());
+            assertEqual(1, statement.executeUpdate());
             statement.setString(1, NEAR);
-            equal(0, statement.executeUpdate());
+            assertEqual(0, statement.executeUpdate());
             for (var body : List.of(NEAR, OTHER)) {
                 statement.setString(1, body);
                 statement.addBatch();
             }
-            equal("[0, 1]", Arrays.toString(statement.executeBatch()));
+            assertEqual("[0, 1]", Arrays.toString(statement.executeBatch()));
             try (var keys = statement.getGeneratedKeys()) {
-                equal(true, keys.next());
-                equal(false, keys.next());
+                assertEqual(true, keys.next());
+                assertEqual(false, keys.next());
             }
         }
     }

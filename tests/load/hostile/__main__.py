@@ -24,76 +24,51 @@ import psycopg
 import calls
 import catalogue
 import tables
-from client import Client, Failure, ended
+from client import Client, Failure, ended_count
 
 sys.path.append(f"{sys.path[0]}/..")
 import database
 from patience import NotReached, until_ended
 
+# What a scenario may be, and how often it is that, in parts of their sum.
 WAYS = {"call": 55, "table": 8, "cancelled": 5, "short of memory": 3}
 
 
-class Session:
-    def __init__(self, number, options):
-        self.number, self.options = number, options
-        self.client = Client(number)
-        self.functions = catalogue.read(self.client.connection)
-        self.has_assertions = self.client.run("SHOW debug_assertions") == [("on",)]
-        self.ways = collections.Counter()
+def main():
+    options = read_options()
+    start, functions = setup(options)
+    failures, counts = zip(*run_sessions(options))
+    failures = [f"FAILED (seed {options.seed}): {failure}" for failure in failures if failure]
+    codes, called, succeeded, ways = (sum(of_sessions, collections.Counter()) for of_sessions in zip(*counts))
+    with psycopg.connect() as connection:
+        if connection.execute("SELECT pg_postmaster_start_time()").fetchone() != start:
+            failures.append("FAILED: the server has been started again")
+    if not failures:
+        database.drop("pg_simhash_hostile")
+    print(*failures, sep="\n", end="\n" * bool(failures), file=sys.stderr)
+    print(f"{codes.total()} statements; scenarios: {dict(ways.most_common())}; SQLSTATEs: {dict(codes.most_common())}")
+    percentage = lambda name: f"{name} {100 * succeeded[name] / called[name]:.0f}"
+    print(f"per cent that succeed: {', '.join(percentage(name) for name in sorted(called))}")
+    if failures:
+        sys.exit(1)
+    # What was tried often enough to succeed, and never did.
+    names = {function.name for function in functions}
+    if useless := [name for name in names if called[name] >= 50 and not succeeded[name]]:
+        raise NotReached(f"no call succeeded of: {', '.join(useless)}")
 
-    def run(self):
-        """The failure that has ended it; None if there is none."""
-        scenarios = range(self.number, self.options.scenarios, self.options.clients)
-        try:
-            for scenario in scenarios if self.options.only is None else [self.options.only]:
-                self.scenario(scenario)
-            # Few, and one at a time.
-            scenario, rng = "huge", random.Random(f"{self.options.seed} huge")
-            for _ in range(self.options.huge if self.number == 0 else 0):
-                self.client.set_timeout(rng.choice((20_000, 60_000)))
-                self.client.run_all([calls.huge(rng, self.options.huge_digits)])
-            return None
-        except Exception as failure:
-            known = str(failure) if isinstance(failure, Failure) else traceback.format_exc()
-            last = "\n    ".join(statement[:3000] for statement in self.client.last)
-            return f"scenario {scenario}: {known}\n  the last statements:\n    {last}"
 
-    def scenario(self, number):
-        rng = random.Random(f"{self.options.seed} {number}")
-        [way] = rng.choices(list(WAYS), WAYS.values())
-        self.ways[way] += 1
-        random_calls = calls.Calls(rng, rng.choice((20, 100, 400, 3000)))
-        run = self.client.run_all
-        if self.has_assertions and rng.random() < 0.01:
-            # As if all that is cached were changed by others all the time.
-            run(["SET debug_discard_caches = 1"])
-        if way == "call":
-            for _ in range(8):
-                run(random_calls.statements(rng.choice(self.functions)))
-        elif way == "table":
-            tables.Table(rng, self.client, rng.choice((f"own_{self.number}", "pg_temp"))).live(rng.randint(5, 25))
-        elif way == "cancelled":
-            self.client.set_timeout(rng.choice((1, 2, 5, 20, 50)))
-            for _ in range(10):
-                run(random_calls.statements(rng.choice(self.functions)))
-            # Which may itself be cancelled.
-            while self.client.set_timeout(3000) is None:
-                self.client.leave_transaction()
-        elif way == "short of memory":
-            # PostgreSQL says of a library that does not fit into memory what it says of one that is broken.
-            self.client.run("SET jit = off")
-            self.client.limit_memory(int(10 ** rng.uniform(5.5, 8)))
-            try:
-                for _ in range(5):
-                    statements = random_calls.statements(rng.choice(self.functions))
-                    run(statements if rng.random() < 0.5 else [calls.huge(rng, 7.5)])
-            finally:
-                self.client.connect()
-        if self.has_assertions:
-            run(["SET debug_discard_caches = 0"])
-        # Now and then, use a new backend, with empty caches.
-        if rng.random() < 0.02:
-            self.client.connect()
+def read_options():
+    parser = argparse.ArgumentParser(prog="tests/load/hostile")
+    parser.add_argument("--scenarios", type=int, default=1000)
+    parser.add_argument("--clients", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
+    parser.add_argument("--only", type=int, metavar="NUMBER", help="of a scenario")
+    parser.add_argument("--huge", type=int, default=0, metavar="N", help="so many values of up to 1 GB")
+    parser.add_argument("--huge-digits", type=float, default=9.03, metavar="N", help="their size is up to 10 ^ N bytes")
+    options = parser.parse_args()
+    if options.only is not None:
+        options.clients, options.huge = 1, 0
+    return options
 
 
 def setup(options):
@@ -118,55 +93,83 @@ def setup(options):
     return start, [function for function in functions if function.result != "trigger" and not function.takes_internal()]
 
 
-def run_session(number, options):
-    session = Session(number, options)
-    return session.run(), (*session.client.counts(), session.ways)
-
-
 def run_sessions(options):
     """What each session returns: its failure, and its counts."""
     # From Python 3.14 on, processes are otherwise started anew, and cannot import a program that is a folder.
     with multiprocessing.get_context("fork").Pool(options.clients) as processes:
         running = [processes.apply_async(run_session, (number, options)) for number in range(options.clients)]
-        until_ended(lambda: all(one.ready() for one in running), lambda: ended.value, "the end of a statement")
+        until_ended(lambda: all(one.ready() for one in running), lambda: ended_count.value, "the end of a statement")
         return [one.get() for one in running]
 
 
-def main():
-    options = read_options()
-    start, functions = setup(options)
-    failures, counts = zip(*run_sessions(options))
-    failures = [f"FAILED (seed {options.seed}): {failure}" for failure in failures if failure]
-    codes, called, succeeded, ways = (sum(of_sessions, collections.Counter()) for of_sessions in zip(*counts))
-    with psycopg.connect() as connection:
-        if connection.execute("SELECT pg_postmaster_start_time()").fetchone() != start:
-            failures.append("FAILED: the server has been started again")
-    if not failures:
-        database.drop("pg_simhash_hostile")
-    print(*failures, sep="\n", end="\n" * bool(failures), file=sys.stderr)
-    print(f"{codes.total()} statements; scenarios: {dict(ways.most_common())}; SQLSTATEs: {dict(codes.most_common())}")
-    share = lambda name: f"{name} {100 * succeeded[name] / called[name]:.0f}"
-    print(f"per cent that succeed: {', '.join(share(name) for name in sorted(called))}")
-    if failures:
-        sys.exit(1)
-    # What was tried often enough to succeed, and never did.
-    names = {function.name for function in functions}
-    if useless := [name for name in names if called[name] >= 50 and not succeeded[name]]:
-        raise NotReached(f"no call succeeded of: {', '.join(useless)}")
+def run_session(number, options):
+    session = Session(number, options)
+    return session.run(), (*session.client.counts(), session.ways)
 
 
-def read_options():
-    parser = argparse.ArgumentParser(prog="tests/load/hostile")
-    parser.add_argument("--scenarios", type=int, default=1000)
-    parser.add_argument("--clients", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
-    parser.add_argument("--only", type=int, metavar="NUMBER", help="of a scenario")
-    parser.add_argument("--huge", type=int, default=0, metavar="N", help="so many values of up to 1 GB")
-    parser.add_argument("--huge-digits", type=float, default=9.03, metavar="N", help="their size is up to 10 ^ N bytes")
-    options = parser.parse_args()
-    if options.only is not None:
-        options.clients, options.huge = 1, 0
-    return options
+class Session:
+    """The scenarios of one client."""
+
+    def __init__(self, number, options):
+        self.number, self.options = number, options
+        self.client = Client(number)
+        self.functions = catalogue.read(self.client.connection)
+        self.has_assertions = self.client.run("SHOW debug_assertions") == [("on",)]
+        self.ways = collections.Counter()
+
+    def run(self):
+        """Runs the scenarios of this session, and returns the failure that has ended them, if any."""
+        scenarios = range(self.number, self.options.scenarios, self.options.clients)
+        try:
+            for scenario in scenarios if self.options.only is None else [self.options.only]:
+                self.run_scenario(scenario)
+            # Huge values: few, and one at a time.
+            scenario, rng = "huge", random.Random(f"{self.options.seed} huge")
+            for _ in range(self.options.huge if self.number == 0 else 0):
+                self.client.set_timeout(rng.choice((20_000, 60_000)))
+                self.client.run_all([calls.huge_call(rng, self.options.huge_digits)])
+            return None
+        except Exception as failure:
+            known = str(failure) if isinstance(failure, Failure) else traceback.format_exc()
+            last = "\n    ".join(statement[:3000] for statement in self.client.last_statements)
+            return f"scenario {scenario}: {known}\n  the last statements:\n    {last}"
+
+    def run_scenario(self, number):
+        rng = random.Random(f"{self.options.seed} {number}")
+        [way] = rng.choices(list(WAYS), WAYS.values())
+        self.ways[way] += 1
+        random_calls = calls.Calls(rng, rng.choice((20, 100, 400, 3000)))
+        run = self.client.run_all
+        if self.has_assertions and rng.random() < 0.01:
+            # As if all that is cached were changed by others all the time.
+            run(["SET debug_discard_caches = 1"])
+        if way == "call":
+            for _ in range(8):
+                run(random_calls.statements(rng.choice(self.functions)))
+        elif way == "table":
+            tables.Table(rng, self.client, rng.choice((f"own_{self.number}", "pg_temp"))).live(rng.randint(5, 25))
+        elif way == "cancelled":
+            self.client.set_timeout(rng.choice((1, 2, 5, 20, 50)))
+            for _ in range(10):
+                run(random_calls.statements(rng.choice(self.functions)))
+            # The SET may itself be cancelled.
+            while self.client.set_timeout(3000) is None:
+                self.client.leave_transaction()
+        elif way == "short of memory":
+            # PostgreSQL says of a library that does not fit into memory what it says of one that is broken.
+            self.client.run("SET jit = off")
+            self.client.limit_memory(int(10 ** rng.uniform(5.5, 8)))
+            try:
+                for _ in range(5):
+                    statements = random_calls.statements(rng.choice(self.functions))
+                    run(statements if rng.random() < 0.5 else [calls.huge_call(rng, 7.5)])
+            finally:
+                self.client.connect()
+        if self.has_assertions:
+            run(["SET debug_discard_caches = 0"])
+        # Now and then, use a new backend, with empty caches.
+        if rng.random() < 0.02:
+            self.client.connect()
 
 
 if __name__ == "__main__":

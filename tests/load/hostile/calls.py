@@ -131,7 +131,7 @@ TEMPLATES = {
 
 def without_values(functions):
     """The functions with an argument of a type without hostile values."""
-    return [f.signature for f in functions if f.result != "trigger" and not set(f.types) <= set(MAKERS)]
+    return [function.signature for function in functions if not set(function.types) <= set(MAKERS)]
 
 
 class Calls:
@@ -191,13 +191,13 @@ class Calls:
         return ["DEALLOCATE ALL", f"SET plan_cache_mode = {mode}", f"PREPARE p {listed(types)} AS {query}", *execute]
 
 
-def huge(rng, digits):
+def huge_call(rng, digits):
     """A call with a text of up to 10 ^ digits bytes, or an array of that size. Results are short."""
-    bytes = int(10 ** rng.uniform(6, digits))
+    size = int(10 ** rng.uniform(6, digits))
     piece = rng.choice(("a", "a ", "x\u0301", "\u4e2d", "\ufdfa", "\u0130 ", "\uac00", "\U0001f600 ", "1 2 3 "))
-    text = f"repeat('{piece}', {min(bytes, 1_073_741_800) // len(piece.encode())})"
-    random_words = f"(SELECT string_agg(md5(i::text), ' ') FROM generate_series(1, {bytes // 200}) AS i)"
-    n = min(bytes // 100, 5_000_000)
+    text = f"repeat('{piece}', {min(size, 1_073_741_800) // len(piece.encode())})"
+    random_words = f"(SELECT string_agg(md5(i::text), ' ') FROM generate_series(1, {size // 200}) AS i)"
+    n = min(size // 100, 5_000_000)
     options = rng.choice(('"ngram": 16, "weight": "tf"', '"tokens": "chars"'))
     return rng.choice(
         (

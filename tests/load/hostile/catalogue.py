@@ -52,7 +52,7 @@ class Function:
 
 
 def read(connection):
-    """All that the extension has which can be called."""
+    """The functions and the operators of the extension."""
     functions = [
         Function(*row[:7], tuple(row[7]), tuple(row[8]) + ("",) * (len(row[7]) - len(row[8])), row[9])
         for row in connection.execute(FUNCTIONS)

@@ -31,16 +31,16 @@ ERRORS = frozenset(
 # Most warnings are about a resource that was not released, or memory that was overwritten. These say that no
 # transaction is in progress, and that rows lack a fingerprint.
 WARNINGS = "25P01", "55000"
-# And these are of a query whose indexes have other options or fewer bands, and of a scope with a unique key.
+# These are the extension's: about a query whose indexes have other options or fewer bands, a scope with a unique key.
 OWN_WARNING = re.compile(
     "simhash_near (compares|has other options)|the query('s fingerprint)? has other options|within the scope, no row"
 )
 # How long a backend may work on a statement beyond its time limit, in seconds of processor time. Other processes do not
 # change this, and it is much, because the machine may be slow.
-MOST_BEYOND_LIMIT = 20
+MAX_SECONDS_BEYOND_LIMIT = 20
 # The number of statements that have ended, of all clients.
-ended = multiprocessing.Value("q")
-# What is called by a statement.
+ended_count = multiprocessing.Value("q")
+# The functions and the operator that a statement calls.
 CALLED = re.compile(r"\b(?:simhash\w*|hamming)(?=\()|<~>")
 SETTINGS = {
     "statement_timeout": "3s",
@@ -54,14 +54,13 @@ SETTINGS = {
 
 
 class Failure(Exception):
-    """A promise is broken."""
+    """The extension has done what it must not do."""
 
 
 class Client:
     def __init__(self, number):
         self.number = number
-        # The last statements.
-        self.last = collections.deque(maxlen=12)
+        self.last_statements = collections.deque(maxlen=12)
         self.connection = None
         self.codes = collections.Counter()
         # Functions in statements that succeeded, and in all.
@@ -71,19 +70,18 @@ class Client:
     def connect(self):
         if self.connection:
             self.connection.close()
-        self.connection = psycopg.connect(
-            autocommit=True, prepare_threshold=None, application_name=f"hostile {self.number}"
-        )
+        name = f"hostile {self.number}"
+        self.connection = psycopg.connect(autocommit=True, prepare_threshold=None, application_name=name)
         # Python's json refuses documents that are nested as deeply as PostgreSQL allows.
         set_json_loads(lambda document: document, self.connection)
-        self.connection.add_notice_handler(self.notice)
+        self.connection.add_notice_handler(self.keep_warning)
         self.warnings = []
         # Without memory, PostgreSQL says of a library what it says of one that is broken.
         for library in ("pg_simhash", "plpgsql"):
             self.connection.execute(f"LOAD '{library}'")
-        # A table of one's own makes the schema for such.
+        # The first temporary table makes the session's schema for them.
         self.connection.execute("CREATE TEMP TABLE temporary (id integer PRIMARY KEY, body text, f bigint)")
-        # Its first page takes memory for temporary tables, for lack of which PostgreSQL ends a session.
+        # The first page of one takes memory for local buffers. Without that memory, PostgreSQL ends the session.
         self.connection.execute("INSERT INTO temporary VALUES (0)")
         self.connection.execute("DELETE FROM temporary")
         # Last, so that the limits do not end what the client itself needs.
@@ -93,18 +91,18 @@ class Client:
     def counts(self):
         return self.codes, self.called, self.succeeded
 
-    def notice(self, diagnostics):
+    def keep_warning(self, diagnostics):
         if diagnostics.severity_nonlocalized == "WARNING":
             self.warnings.append((diagnostics.sqlstate, diagnostics.message_primary))
 
     def run(self, statement):
-        """The rows; None if there is an error. An error that may not be is a Failure."""
-        self.last.append(statement)
+        """The rows; None if there is an error. An error that is not one of ERRORS is a Failure."""
+        self.last_statements.append(statement)
         worked = self.processor_time()
         rows, code = self.attempt(statement)
         self.count(statement, rows is not None, code)
         worked = self.processor_time() - worked
-        if worked > self.timeout + MOST_BEYOND_LIMIT:
+        if worked > self.timeout + MAX_SECONDS_BEYOND_LIMIT:
             raise Failure(f"took {worked:.1f} s of processor time, with a time limit of {self.timeout} s")
         for code, message in self.warnings:
             if code not in WARNINGS and not OWN_WARNING.match(message):
@@ -113,7 +111,7 @@ class Client:
         return rows
 
     def attempt(self, statement):
-        """The rows, or None; and the SQLSTATE."""
+        """The rows, None if there is an error, and the SQLSTATE."""
         try:
             return self.execute(statement), "00000"
         except psycopg.Error as error:
@@ -132,11 +130,11 @@ class Client:
         self.called.update(functions)
         if has_succeeded:
             self.succeeded.update(functions)
-        with ended.get_lock():
-            ended.value += 1
+        with ended_count.get_lock():
+            ended_count.value += 1
 
     def processor_time(self):
-        """Of the backend, in seconds."""
+        """What the backend has used, in seconds."""
         with open(f"/proc/{self.connection.info.backend_pid}/stat") as stat:
             # After the name in parentheses: the 12th and 13th fields, in user and system mode.
             fields = stat.read().rsplit(")", 1)[1].split()
@@ -152,11 +150,10 @@ class Client:
         return cursor.fetchall() if cursor.description else []
 
     def run_all(self, statements):
-        """One after the other, also after an error; whatever became of them, no transaction is left."""
+        """Runs statements one after the other; in a failed transaction, only ROLLBACKs. No transaction is left."""
         for statement in statements:
-            if self.connection.info.transaction_status != psycopg.pq.TransactionStatus.INERROR or statement.startswith(
-                "ROLLBACK"
-            ):
+            has_failed = self.connection.info.transaction_status == psycopg.pq.TransactionStatus.INERROR
+            if not has_failed or statement.startswith("ROLLBACK"):
                 self.run(statement)
         self.leave_transaction()
 
@@ -165,16 +162,16 @@ class Client:
             self.run("ROLLBACK")
 
     def set_timeout(self, milliseconds):
-        """None if that fails."""
+        """Returns None if that fails."""
         done = self.run(f"SET statement_timeout = {milliseconds}")
         self.timeout = max(milliseconds / 1000, self.timeout if done is None else 0)
         return done
 
     def limit_memory(self, more):
-        """The backend gets no more than so many bytes of address space above what it has, until the next connection.
+        """Until the next connection, the backend gets so many bytes of address space more than it has, and no others.
 
-        By a program that the server runs, as only the server's user may do that. The stack has all that it may have
-        before: where it cannot grow, the system ends the process, whatever that does."""
+        A program that the server runs sets this limit, as only the server's user may. Before that, the stack grows to
+        its full size: where a stack cannot grow, the system ends the process, whatever the process does."""
         self.run("SELECT repeat('[', 100000)::jsonb")
         limit = f"$(($(sed -n 's/^VmSize:[^0-9]*\\([0-9]*\\) kB/\\1/p' /proc/$PPID/status) * 1024 + {more}))"
         self.set_timeout(60_000)

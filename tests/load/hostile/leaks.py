@@ -71,10 +71,7 @@ ROUNDS = {
         400,
         f"{NEW_TABLE} ;; SELECT simhash_attach('leaks.changed', 'body') ;; SELECT simhash_detach('leaks.changed')",
     ),
-    "index": (
-        400,
-        f"{NEW_TABLE} ;; SELECT simhash_index('leaks.changed', 'lower(body)', scope => ARRAY['id'])",
-    ),
+    "index": (400, f"{NEW_TABLE} ;; SELECT simhash_index('leaks.changed', 'lower(body)', scope => ARRAY['id'])"),
     "index commands": (50, "SELECT count(*) FROM simhash_index_commands('leaks.online', 'body')"),
     "guard": (
         500,
@@ -111,7 +108,7 @@ ROUNDS = {
         " SELECT simhash_pairs(ids, array_fill(0::bigint, ARRAY[1000])), simhash_components(ids, ids)"
         " FROM (SELECT ARRAY(SELECT generate_series(1, 1000))) AS rows (ids) LIMIT 1",
     ),
-    # So many rows in each statement.
+    # Statements that each make a call for ROWS rows.
     "triggers, rows": (
         10 * ROWS,
         f"INSERT INTO leaks.guarded (f) SELECT (random() * 1e18)::bigint FROM generate_series(1, {ROWS}) ;;"
@@ -132,7 +129,7 @@ ROUNDS = {
     ),
     "weights": (10 * ROWS, "SELECT simhash_weights('text ' || f, '{}') FROM leaks.searched GROUP BY f % 10"),
 }
-# What these statements call without naming it.
+# What the statements of ROUNDS call without naming it.
 CALLED_BY_POSTGRES = {
     "simhash_dedup", "simhash_guard_definition", "simhash_guard_error", "simhash_near_support", "simhash_block_support",
     *(f"simhash_agg_{part}" for part in ("add", "combine", "serialize", "deserialize", "final")),
@@ -174,30 +171,52 @@ BYTES_OF_A_COMMAND = 5_000
 # What is in use: contexts grow by blocks, of up to 8 MB, whenever the last one is full.
 CONTEXTS = "SELECT sum(used_bytes)::bigint FROM pg_backend_memory_contexts"
 # One in so many calls is a statement of its own.
-STATEMENTS = 10
-# Rows of the others.
+CALLS_FOR_A_STATEMENT = 10
+# The rows of each statement with all other calls.
 BATCH = 50_000
 
 
-class Backend:
-    def __init__(self):
-        self.connection = psycopg.connect(autocommit=True)
-        self.run("SET jit = off")
-        self.pid = self.connection.info.backend_pid
+def main():
+    parser = argparse.ArgumentParser(prog="tests/load/hostile/leaks.py")
+    parser.add_argument("--calls", type=int, default=1_000_000)
+    parser.add_argument("--only", metavar="NAME", default="", help="what has this in its name")
+    options = parser.parse_args()
+    database.create("pg_simhash_leaks")
+    with psycopg.connect(autocommit=True) as connection:
+        # A statement of a million calls takes minutes.
+        limit = max(PATIENCE, options.calls // 500)
+        connection.execute(f"ALTER DATABASE pg_simhash_leaks SET statement_timeout = '{limit}s'")
+        with open(f"{sys.path[0]}/tables.sql") as file:
+            connection.execute(file.read())
+        for statement in TABLES.strip().split(";\n"):
+            connection.execute(statement)
+        functions = catalogue.read(connection)
+    all_works = works(functions, options.calls)
+    leaks = [name for name, work in all_works if options.only in name and measure(name, work)]
+    database.drop("pg_simhash_leaks")
+    if leaks:
+        sys.exit(f"memory grows: {', '.join(leaks)}")
 
-    def run(self, statement):
-        cursor = self.connection.execute(statement)
-        return cursor.fetchall() if cursor.description else None
 
-    def memory(self):
-        [(contexts,)] = self.run(CONTEXTS)
-        with open(f"/proc/{self.pid}/status") as status:
-            [resident] = [int(line.split()[1]) * 1024 for line in status if line.startswith("RssAnon:")]
-        return contexts, resident
+def works(functions, count):
+    """The names of the works to measure, and functions that do them in a backend."""
+    known = CALLED_BY_POSTGRES | set(re.findall(r"simhash_\w+(?=\()", str(ROUNDS)))
+    missing = [function.signature for function in functions if not query(function) and function.name not in known]
+    if missing:
+        sys.exit(f"no calls are known of: {', '.join(missing)}")
+    for function in functions:
+        if text := query(function):
+            yield function.signature, partial(call_in_all_ways, function, text, count)
+        else:
+            # Mostly errors: about a table and a column that do not exist, or arguments that no caller has.
+            share = 10 if function.takes_internal() or function.result == "trigger" else 1000
+            yield f"{function.signature}: errors", partial(call_with_errors, function=function, count=count // share)
+    for name, (one_in, text) in ROUNDS.items():
+        yield name, partial(run_rounds, text=text, count=max(100 if one_in < ROWS else 2, count // one_in))
 
 
 def query(function):
-    """What calls it for each n from 1 to {n}; None if a row cannot."""
+    """A query that calls the function for each n from {a} to {b}; None if no query can call it for a row."""
     if function.result == "trigger" or function.takes_internal() or function.volatility != "i":
         return None
     known = ARGUMENTS | OF_A_GROUP if function.kind == "a" else ARGUMENTS
@@ -214,18 +233,24 @@ def query(function):
     return f"SELECT count({call}) FROM {rows}"
 
 
-def in_rows(backend, text, count):
+def call_in_all_ways(function, text, count, backend):
+    call_in_rows(backend, text, count)
+    call_in_statements(backend, text, count // CALLS_FOR_A_STATEMENT)
+    return count + count // CALLS_FOR_A_STATEMENT + call_with_errors(backend, function, count // 100)
+
+
+def call_in_rows(backend, text, count):
     for start in range(1, count + 1, BATCH):
         backend.run(text.replace("{a}", str(start)).replace("{b}", str(min(start + BATCH - 1, count))))
 
 
-def in_statements(backend, text, count):
-    """Planned anew each time: in one statement of the client's, for that is what takes long."""
+def call_in_statements(backend, text, count):
+    """Plans the calls anew each time. The client sends one statement, since many would take much longer."""
     inside = text.replace("'", "''").replace("{a}", "' || i || '").replace("{b}", "' || i || '")
     backend.run(f"DO $do$BEGIN FOR i IN 1..{count} LOOP EXECUTE '{inside}'; END LOOP; END$do$")
 
 
-def with_errors(backend, function, count):
+def call_with_errors(backend, function, count):
     """Calls with hostile arguments. They are the same in each round, so that caches are full before the measurement."""
     rng = random.Random(function.signature)
     random_calls = calls.Calls(rng, 40)
@@ -243,7 +268,7 @@ def with_errors(backend, function, count):
     return 20 * times
 
 
-def rounds(backend, text, count):
+def run_rounds(backend, text, count):
     """Commands that may not run in a transaction, and so neither in a loop of the server's."""
     for _ in range(count):
         for statement in text.split(" ;; "):
@@ -273,49 +298,21 @@ def measure(name, work):
     return grown
 
 
-def works(functions, count):
-    """Names of works, and what they do."""
-    known = CALLED_BY_POSTGRES | set(re.findall(r"simhash_\w+(?=\()", str(ROUNDS)))
-    missing = [function.signature for function in functions if not query(function) and function.name not in known]
-    if missing:
-        sys.exit(f"no calls are known of: {', '.join(missing)}")
-    for function in functions:
-        if text := query(function):
-            yield function.signature, partial(calls_of, function, text, count)
-        else:
-            # Mostly errors: of a table and a column that are not, or of arguments that no caller has.
-            share = 10 if function.takes_internal() or function.result == "trigger" else 1000
-            yield f"{function.signature}: errors", partial(with_errors, function=function, count=count // share)
-    for name, (one_in, text) in ROUNDS.items():
-        yield name, partial(rounds, text=text, count=max(100 if one_in < ROWS else 2, count // one_in))
+class Backend:
+    def __init__(self):
+        self.connection = psycopg.connect(autocommit=True)
+        self.run("SET jit = off")
+        self.pid = self.connection.info.backend_pid
 
+    def run(self, statement):
+        cursor = self.connection.execute(statement)
+        return cursor.fetchall() if cursor.description else None
 
-def calls_of(function, text, count, backend):
-    in_rows(backend, text, count)
-    in_statements(backend, text, count // STATEMENTS)
-    return count + count // STATEMENTS + with_errors(backend, function, count // 100)
-
-
-def main():
-    parser = argparse.ArgumentParser(prog="tests/load/hostile/leaks.py")
-    parser.add_argument("--calls", type=int, default=1_000_000)
-    parser.add_argument("--only", metavar="NAME", default="", help="what has this in its name")
-    options = parser.parse_args()
-    database.create("pg_simhash_leaks")
-    with psycopg.connect(autocommit=True) as connection:
-        # A statement of a million calls takes minutes.
-        limit = max(PATIENCE, options.calls // 500)
-        connection.execute(f"ALTER DATABASE pg_simhash_leaks SET statement_timeout = '{limit}s'")
-        with open(f"{sys.path[0]}/tables.sql") as file:
-            connection.execute(file.read())
-        for statement in TABLES.strip().split(";\n"):
-            connection.execute(statement)
-        functions = catalogue.read(connection)
-    all_works = works(functions, options.calls)
-    leaks = [name for name, work in all_works if options.only in name and measure(name, work)]
-    database.drop("pg_simhash_leaks")
-    if leaks:
-        sys.exit(f"memory grows: {', '.join(leaks)}")
+    def memory(self):
+        [(contexts,)] = self.run(CONTEXTS)
+        with open(f"/proc/{self.pid}/status") as status:
+            [resident] = [int(line.split()[1]) * 1024 for line in status if line.startswith("RssAnon:")]
+        return contexts, resident
 
 
 if __name__ == "__main__":

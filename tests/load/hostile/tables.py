@@ -70,7 +70,7 @@ SEARCHES = (
 
 
 class Table:
-    """`client` runs the statements; the table is in `schema`."""
+    """The table life of a schema. Methods fill templates with random parts, and run them by the client."""
 
     def __init__(self, rng, client, schema):
         self.rng, self.client, self.values = rng, client, Values(rng, 100)
@@ -125,15 +125,15 @@ class Table:
     def create(self):
         rng = self.rng
         self.run("DROP TABLE IF EXISTS {t} CASCADE")
-        by, gone = rng.choice(("", "", " PARTITION BY RANGE (id)")), rng.choice(("", "gone text, "))
+        partition_by, dropped = rng.choice(("", "", " PARTITION BY RANGE (id)")), rng.choice(("", "gone text, "))
         key, type = rng.choice(("", ", PRIMARY KEY (id)")), rng.choice(("text", "varchar(300)", "char(300)"))
         self.client.run(
-            f"CREATE TABLE {self.t} ({gone}id bigint, body {type}, f bigint, features text[], document tsvector,"
-            f" tenant text, mark bigint{key}){by}"
+            f"CREATE TABLE {self.t} ({dropped}id bigint, body {type}, f bigint, features text[], document tsvector,"
+            f" tenant text, mark bigint{key}){partition_by}"
         )
-        if gone:
+        if dropped:
             self.run("ALTER TABLE {t} DROP gone")
-        for n, (low, high) in enumerate(PARTITIONS if by else ()):
+        for n, (low, high) in enumerate(PARTITIONS if partition_by else ()):
             self.run(f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} FOR VALUES FROM ({low}) TO ({high})")
         for _ in range(rng.randint(0, 3)):
             self.run(WRITES[0])

@@ -103,7 +103,7 @@ def quote(text):
 
 
 class Values:
-    """`size` bounds how long texts and arrays are."""
+    """Makes hostile values. `size` bounds the length of texts and arrays."""
 
     def __init__(self, rng, size=300):
         self.rng, self.size = rng, size

@@ -37,76 +37,45 @@ CREATE FUNCTION twice_wrapped(q bigint, d integer, f bigint) RETURNS boolean IMM
 """
 # A condition is written in one of many ways, by the length of its arguments: each time the same.
 FORMS = (
-    "simhash_near({f}, {q}, {d})",
-    "wrapped({f}, {q}, {d})",
-    "twice_wrapped({q}, {d}, {f})",
-    "simhash_near(max_distance => {d}, query => {q}, fingerprint => {f})",
-    "simhash_near(max_distance => {d}, query => {q}, fingerprint => {f})",
-    "({f} <~> {q} <= {d})",
-    "({d} >= hamming({q}, {f}))",
-    "(hamming({f}, {q}) < {d} + 1)",
-    "({d} + 1 > {q} <~> {f})",
+    "simhash_near({fingerprint}, {query}, {distance})",
+    "wrapped({fingerprint}, {query}, {distance})",
+    "twice_wrapped({query}, {distance}, {fingerprint})",
+    "simhash_near(max_distance => {distance}, query => {query}, fingerprint => {fingerprint})",
+    "simhash_near(max_distance => {distance}, query => {query}, fingerprint => {fingerprint})",
+    "({fingerprint} <~> {query} <= {distance})",
+    "({distance} >= hamming({query}, {fingerprint}))",
+    "(hamming({fingerprint}, {query}) < {distance} + 1)",
+    "({distance} + 1 > {query} <~> {fingerprint})",
 )
 # A row that is merged twice, or new rows that a policy or a constraint refuses.
 ALLOWED = "21000", "42501", "23514"
 
 
-def near(f, q, d):
-    form = FORMS[(len(f) + len(q)) % len(FORMS)]
-    if "+ 1" in form and not (d.lstrip("-").isdigit() and abs(int(d)) < 1000):
-        form = FORMS[0]
-    if form == FORMS[0] and d == "3":
-        return f"simhash_near({f}, {q})"
-    return form.format(f=f, q=q, d=d)
-
-
-def hamming(f, q, d):
-    return f"(hamming({f}, {q}) <= {d})"
-
-
-def answer(connection, statements):
-    """The sorted rows of the last statement, or its error; afterwards all of them are undone."""
-    connection.execute("SAVEPOINT before")
-    try:
-        for statement in statements:
-            cursor = connection.execute(statement)
-        return sorted(cursor.fetchall(), key=repr)
-    except psycopg.errors.QueryCanceled:
-        raise
-    except psycopg.Error as error:
-        return [("error", error.sqlstate, error.diag.message_primary)]
-    finally:
-        connection.execute("ROLLBACK TO before")
-        connection.execute("DEALLOCATE ALL")
-
-
-def is_error(rows):
-    return bool(rows) and rows[0][0] == "error"
-
-
-def ways_of(settings, case):
-    """The statements of a case: without the scan, with the scan if it is possible, and as the planner chooses."""
-    before, statement, after = case.spelled(near)
-    plain_before, plain, _ = case.spelled(hamming)
-    shown = [after] if after else []
-    return {
-        "expected": ["SET LOCAL pg_simhash.enable_scan = off", *plain_before, plain, *shown],
-        "forced": [*settings, "SET LOCAL enable_seqscan = off", *before, statement, *shown],
-        "free": [*before, statement, *shown],
-    }
-
-
-def explain(connection, settings, case):
-    before, statement, _ = case.spelled(near)
-    if statement.startswith("FETCH"):
-        return ""
-    explained = [*settings, "SET LOCAL enable_seqscan = off", *before, f"EXPLAIN (COSTS OFF) {statement}"]
-    return "\n".join(map(str, answer(connection, explained)))
-
-
-def are_right(answers):
-    expected, forced, free = (rows[0][:2] if is_error(rows) else rows for rows in answers.values())
-    return expected == forced == free and (not is_error(expected) or expected[0][1] in ALLOWED)
+def main():
+    parser = argparse.ArgumentParser(prog="tests/load/queries")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tables", type=int, default=60)
+    parser.add_argument("--failures", metavar="FILE")
+    options = parser.parse_args()
+    database.create("queries")
+    counts, failures = collections.Counter(), []
+    settings = f"-c jit=off -c client_min_messages=warning {LIMIT}"
+    with psycopg.connect(autocommit=True, prepare_threshold=None, options=settings) as connection:
+        connection.execute("DROP ROLE IF EXISTS queries_reader")
+        connection.execute(SETUP)
+        for n in range(options.tables):
+            failures += try_tables(connection, f"{options.seed} {n}", counts)
+    print(f"{dict(counts)}, {len(failures)} failures")
+    if options.failures:
+        with open(options.failures, "w") as file:
+            file.write("\n".join(failures))
+    if failures:
+        sys.exit(f"FAILED: {failures[0]}")
+    database.drop("queries")
+    if counts["indexed"] * 4 < counts["cases"] or counts["by bands"] * 100 < counts["cases"]:
+        sys.exit(f"FAILED: too few queries search the indexes: {dict(counts)}")
+    if not counts["cases"] or (counts["with rows"] - counts["errors"]) * 4 < counts["cases"]:
+        sys.exit(f"FAILED: too few queries find rows: {dict(counts)}")
 
 
 def try_tables(connection, seed, counts):
@@ -139,31 +108,62 @@ def try_tables(connection, seed, counts):
     connection.execute("ROLLBACK")
 
 
-def main():
-    parser = argparse.ArgumentParser(prog="tests/load/queries")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--tables", type=int, default=60)
-    parser.add_argument("--failures", metavar="FILE")
-    options = parser.parse_args()
-    database.create("queries")
-    counts, failures = collections.Counter(), []
-    settings = f"-c jit=off -c client_min_messages=warning {LIMIT}"
-    with psycopg.connect(autocommit=True, prepare_threshold=None, options=settings) as connection:
-        connection.execute("DROP ROLE IF EXISTS queries_reader")
-        connection.execute(SETUP)
-        for n in range(options.tables):
-            failures += try_tables(connection, f"{options.seed} {n}", counts)
-    print(f"{dict(counts)}, {len(failures)} failures")
-    if options.failures:
-        with open(options.failures, "w") as file:
-            file.write("\n".join(failures))
-    if failures:
-        sys.exit(f"FAILED: {failures[0]}")
-    database.drop("queries")
-    if counts["indexed"] * 4 < counts["cases"] or counts["by bands"] * 100 < counts["cases"]:
-        sys.exit(f"FAILED: too few queries search the indexes: {dict(counts)}")
-    if not counts["cases"] or (counts["with rows"] - counts["errors"]) * 4 < counts["cases"]:
-        sys.exit(f"FAILED: too few queries find rows: {dict(counts)}")
+def ways_of(settings, case):
+    """The statements of a case: without the scan, with the scan if it is possible, and as the planner chooses."""
+    before, statement, after = case.spelled(near)
+    plain_before, plain, _ = case.spelled(hamming)
+    shown = [after] if after else []
+    return {
+        "expected": ["SET LOCAL pg_simhash.enable_scan = off", *plain_before, plain, *shown],
+        "forced": [*settings, "SET LOCAL enable_seqscan = off", *before, statement, *shown],
+        "free": [*before, statement, *shown],
+    }
+
+
+def near(fingerprint, query, distance):
+    form = FORMS[(len(fingerprint) + len(query)) % len(FORMS)]
+    if "+ 1" in form and not (distance.lstrip("-").isdigit() and abs(int(distance)) < 1000):
+        form = FORMS[0]
+    if form == FORMS[0] and distance == "3":
+        return f"simhash_near({fingerprint}, {query})"
+    return form.format(fingerprint=fingerprint, query=query, distance=distance)
+
+
+def hamming(fingerprint, query, distance):
+    return f"(hamming({fingerprint}, {query}) <= {distance})"
+
+
+def answer(connection, statements):
+    """The sorted rows of the last statement, or its error; afterwards all of them are undone."""
+    connection.execute("SAVEPOINT before")
+    try:
+        for statement in statements:
+            cursor = connection.execute(statement)
+        return sorted(cursor.fetchall(), key=repr)
+    except psycopg.errors.QueryCanceled:
+        raise
+    except psycopg.Error as error:
+        return [("error", error.sqlstate, error.diag.message_primary)]
+    finally:
+        connection.execute("ROLLBACK TO before")
+        connection.execute("DEALLOCATE ALL")
+
+
+def explain(connection, settings, case):
+    before, statement, _ = case.spelled(near)
+    if statement.startswith("FETCH"):
+        return ""
+    explained = [*settings, "SET LOCAL enable_seqscan = off", *before, f"EXPLAIN (COSTS OFF) {statement}"]
+    return "\n".join(map(str, answer(connection, explained)))
+
+
+def are_right(answers):
+    expected, forced, free = (rows[0][:2] if is_error(rows) else rows for rows in answers.values())
+    return expected == forced == free and (not is_error(expected) or expected[0][1] in ALLOWED)
+
+
+def is_error(rows):
+    return bool(rows) and rows[0][0] == "error"
 
 
 if __name__ == "__main__":

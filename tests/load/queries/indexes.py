@@ -24,15 +24,15 @@ DAMAGES = (
 class Layout:
     """The blocks of one layout in a table. They are generated columns, or expressions in indexes, of the fingerprint
     column or of what that is computed from. Indexes may begin with the column `tag`, for searches within one value of
-    it. Without `damaged`, the damage is that of all blocks."""
+    it. Without `damaged_block`, the damage is that of all blocks."""
 
     blocks: int
     source: str
     are_columns: bool
-    of_source: bool
+    is_of_source: bool
     is_scoped: bool
     damage: str
-    damaged: int | None
+    damaged_block: int | None
 
     @classmethod
     def random(cls, rng, source):
@@ -43,20 +43,20 @@ class Layout:
             source=source,
             are_columns=are_columns,
             # Generated columns cannot be of a column that is itself generated.
-            of_source=source not in ("column", "domain") and (are_columns or rng.random() < 0.5),
+            is_of_source=source not in ("column", "domain") and (are_columns or rng.random() < 0.5),
             is_scoped=rng.randrange(4) == 0,
             damage=rng.choice(DAMAGES) if rng.randrange(4) == 0 else "",
-            damaged=rng.randrange(blocks) if rng.randrange(3) > 0 else None,
+            damaged_block=rng.randrange(blocks) if rng.randrange(3) > 0 else None,
         )
 
     def damage_of(self, block):
-        return self.damage if self.damaged in (None, block) else ""
+        return self.damage if self.damaged_block in (None, block) else ""
 
     def name(self, block):
         return f"b{self.blocks}_{block}"
 
     def expression(self, block):
-        source = SOURCES[self.source][1].format("") if self.of_source else "fp"
+        source = SOURCES[self.source][1].format("") if self.is_of_source else "fp"
         blocks = self.blocks
         match self.damage_of(block):
             case "other fingerprint":
@@ -105,15 +105,15 @@ BAND_DAMAGES = (
 
 @dataclass
 class Bands:
-    """Indexes on the first bands of a text. They may begin with the column `tag`. Without `damaged`, the damage is that
-    of all bands."""
+    """Indexes on the first bands of a text. They may begin with the column `tag`. Without `damaged_band`, the damage is
+    that of all bands."""
 
     count: int
     text: str
     options: str
     is_scoped: bool
     damage: str
-    damaged: int | None
+    damaged_band: int | None
 
     @classmethod
     def random(cls, rng):
@@ -124,7 +124,7 @@ class Bands:
             options=rng.choice(("", "", "", "", """, '{"ngram": 2}'""", """, '{"tokens": "words"}'""")),
             is_scoped=rng.randrange(4) == 0,
             damage=rng.choice(BAND_DAMAGES) if rng.randrange(4) == 0 else "",
-            damaged=rng.randrange(count) if rng.randrange(3) > 0 else None,
+            damaged_band=rng.randrange(count) if rng.randrange(3) > 0 else None,
         )
 
     def indexes(self, table, name, rng):
@@ -132,7 +132,7 @@ class Bands:
             text, size, options = self.text, self.text, self.options
             order = rng.choice(("", "", " DESC", " NULLS FIRST"))
             number, size_options = band, options
-            damage = self.damage if self.damaged in (None, band) else ""
+            damage = self.damage if self.damaged_band in (None, band) else ""
             match damage:
                 case "no index":
                     continue

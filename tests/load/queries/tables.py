@@ -83,7 +83,7 @@ class Table:
         self.setup = [*self.create(), *self.fill(rng.randrange(most_rows)), *self.index(), *self.attach()]
 
     def expression(self, prefix=""):
-        """What computes the fingerprint."""
+        """The expression that computes the fingerprint."""
         return SOURCES[self.source][1].format(prefix)
 
     def texts(self, prefix):
@@ -180,7 +180,7 @@ class Table:
                     of_member = layout
                     # A child may have an index that only looks alike.
                     if not layout.are_columns and self.rng.randrange(4) == 0:
-                        of_member = replace(layout, damage="other fingerprint", damaged=0)
+                        of_member = replace(layout, damage="other fingerprint", damaged_block=0)
                     yield from of_member.indexes(member, self.rng)
 
     def attach(self):

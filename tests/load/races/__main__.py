@@ -25,13 +25,13 @@ from patience import LIMIT, PATIENCE, NotReached
 DATABASE = "races"
 ATTACKER = "regress_simhash_attacker"
 
-# Run by who calls; the log of it is what the test looks for.
+# The attacker's code calls evidence.ran, which logs whoever runs it, unless that is the attacker.
 SETUP = f"""
 CREATE ROLE {ATTACKER} LOGIN;
 GRANT CREATE ON DATABASE {DATABASE} TO {ATTACKER};
 CREATE SCHEMA evidence;
 GRANT USAGE ON SCHEMA evidence TO public;
-CREATE TABLE evidence.log (what text, who text);
+CREATE TABLE evidence.log (code text, role text);
 GRANT ALL ON evidence.log TO public;
 -- For the superuser: without the indexes of simhash_index, the next call makes them again.
 CREATE FUNCTION evidence.drop_indexes(t regclass) RETURNS void LANGUAGE plpgsql AS $$
@@ -44,10 +44,10 @@ BEGIN
 END $$;
 CREATE SEQUENCE evidence.renames;
 GRANT ALL ON evidence.renames TO public;
-CREATE FUNCTION evidence.ran(what text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION evidence.ran(code text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF current_user <> '{ATTACKER}' THEN
-        INSERT INTO evidence.log VALUES (what, current_user);
+        INSERT INTO evidence.log VALUES (code, current_user);
     END IF;
 END $$;
 """
@@ -98,13 +98,12 @@ END $$;
 RESET ROLE;
 """
 
-# Each scenario: what there is beside, and what the superuser runs again and again; %(table)s is the OID of the table.
 EXTENSION = "CREATE EXTENSION pg_simhash SCHEMA public;"
 TABLE = "CREATE TABLE good.t (id integer PRIMARY KEY, body text); INSERT INTO good.t VALUES (1, 'a b'), (2, 'c d');"
 
 
 def evil_table(columns, more):
-    """The attacker's table of the same name."""
+    """Statements that make the attacker's table, which is called as that of the superuser."""
     return f"SET ROLE {ATTACKER}; CREATE TABLE evil.t (id integer PRIMARY KEY, {columns}); {more} RESET ROLE;"
 
 
@@ -121,6 +120,7 @@ EVIL_INDEX = evil_table(
     "body text, simhash bigint",
     "INSERT INTO evil.t VALUES (1, 'a', 1); CREATE INDEX ON evil.t ((body || evil.normal('x')));",
 )
+# What each scenario has beside the schemas, and what the superuser repeats in it. %(table)s is the OID of its table.
 SCENARIOS = {
     "attach": (
         [EXTENSION, TABLE, EVIL_TABLE],
@@ -196,24 +196,60 @@ SELECT description FROM pg_description WHERE objoid IN (SELECT oid FROM pg_class
 """
 
 
-def connect(**options):
-    return psycopg.connect(autocommit=True, **options)
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--commands", type=int, default=200)
+    parser.add_argument("--renames", type=int, default=2000)
+    parser.add_argument("--only", choices=SCENARIOS)
+    options = parser.parse_args()
+    database.create(DATABASE)
+    with connect() as superuser:
+        superuser.execute(f"DROP ROLE IF EXISTS {ATTACKER}")
+        superuser.execute(SETUP)
+    has_failed = False
+    for scenario in [options.only] if options.only else SCENARIOS:
+        failures, ran, renames, errors = run(scenario, options.commands, options.renames)
+        print(f"{scenario}: {ran} commands ran, {errors.total()} failed; {renames} renames")
+        for message, times in errors.most_common(3):
+            print(f"    {times} {message}")
+        if failures:
+            has_failed = True
+            print(f"FAILED: {scenario}: {'; '.join(failures)}", file=sys.stderr)
+    database.drop(DATABASE)
+    with connect() as superuser:
+        superuser.execute(f"DROP ROLE {ATTACKER}")
+    sys.exit(has_failed)
 
 
-def flip(stop, failures):
-    """Renames the schemas until the connection is cancelled."""
-    with connect(user=ATTACKER) as connection:
-        stop.append(connection)
+def run(scenario, min_commands, min_renames):
+    """Returns what has gone wrong, how many commands have run, how often the schema was renamed, and the errors of the
+    other commands."""
+    setup, commands = SCENARIOS[scenario]
+    with connect() as superuser:
+        table, connections, failures = prepare(superuser, setup), [], []
+        thread = threading.Thread(target=flip, args=(connections, failures))
+        thread.start()
+        ran, renames, errors = 0, 0, collections.Counter()
+        before, deadline = None, None
         try:
-            connection.execute("CALL evil.flip()")
-        except psycopg.errors.QueryCanceled:
-            pass
-        except psycopg.Error as error:
-            failures.append(f"the attacker has failed: {error}")
+            while (ran < min_commands or renames < min_renames) and not find_evidence(superuser) and thread.is_alive():
+                progress = min(ran, min_commands), min(renames, min_renames)
+                if progress != before:
+                    before, deadline = progress, time.monotonic() + PATIENCE
+                if time.monotonic() > deadline:
+                    raise NotReached(f"{scenario}: no more than {ran} commands, {renames} renames within {PATIENCE} s")
+                (renames,) = superuser.execute("SELECT last_value FROM evidence.renames").fetchone()
+                ran += call(commands, table, errors)
+        finally:
+            while thread.is_alive():
+                for connection in connections:
+                    connection.cancel()
+                time.sleep(0.01)
+        return find_evidence(superuser) + failures, ran, renames, errors
 
 
 def prepare(superuser, setup):
-    """Makes everything anew; the OID of the superuser's table."""
+    """Makes everything anew, and returns the OID of the superuser's table."""
     superuser.execute("SET client_min_messages = warning")
     superuser.execute("DROP SCHEMA IF EXISTS good, evil, away CASCADE; DROP TABLE IF EXISTS public.t CASCADE")
     superuser.execute("DROP EXTENSION IF EXISTS pg_simhash CASCADE; TRUNCATE evidence.log")
@@ -225,8 +261,20 @@ def prepare(superuser, setup):
     ).fetchone()[0]
 
 
-def call(commands, table, failed):
-    """Runs the commands 20 times; how many have succeeded. Counts the errors of the others in `failed`."""
+def flip(connections, failures):
+    """Renames the schemas until the connection is cancelled, which it adds to `connections`."""
+    with connect(user=ATTACKER) as connection:
+        connections.append(connection)
+        try:
+            connection.execute("CALL evil.flip()")
+        except psycopg.errors.QueryCanceled:
+            pass
+        except psycopg.Error as error:
+            failures.append(f"the attacker has failed: {error}")
+
+
+def call(commands, table, errors):
+    """Runs the commands 20 times, and returns how many have succeeded. Counts the errors of the others in `errors`."""
     ran = 0
     # In a session of its own, so that nothing is known yet.
     with connect(options=LIMIT) as caller:
@@ -238,69 +286,21 @@ def call(commands, table, failed):
             except psycopg.errors.QueryCanceled:
                 raise
             except psycopg.Error as error:
-                failed[str(error).splitlines()[0]] += 1
+                errors[str(error).splitlines()[0]] += 1
     return ran
 
 
-def run(scenario, commands_wanted, renames_wanted):
-    """Returns what has gone wrong, how many commands have run, how often the schema was renamed, and the errors of the
-    other commands."""
-    setup, commands = SCENARIOS[scenario]
-    with connect() as superuser:
-        table, started, failures = prepare(superuser, setup), [], []
-        thread = threading.Thread(target=flip, args=(started, failures))
-        thread.start()
-        ran, renames, failed = 0, 0, collections.Counter()
-        before, deadline = None, None
-        try:
-            while (ran < commands_wanted or renames < renames_wanted) and not evidence(superuser) and thread.is_alive():
-                progress = min(ran, commands_wanted), min(renames, renames_wanted)
-                if progress != before:
-                    before, deadline = progress, time.monotonic() + PATIENCE
-                if time.monotonic() > deadline:
-                    raise NotReached(f"{scenario}: no more than {ran} commands, {renames} renames within {PATIENCE} s")
-                (renames,) = superuser.execute("SELECT last_value FROM evidence.renames").fetchone()
-                ran += call(commands, table, failed)
-        finally:
-            while thread.is_alive():
-                for connection in started:
-                    connection.cancel()
-                time.sleep(0.01)
-        return evidence(superuser) + failures, ran, renames, failed
-
-
-def evidence(superuser):
-    ran = superuser.execute("SELECT DISTINCT what || ' as ' || who FROM evidence.log").fetchall()
+def find_evidence(superuser):
+    ran = superuser.execute("SELECT DISTINCT code || ' as ' || role FROM evidence.log").fetchall()
     changed = superuser.execute(CHANGED, {"attacker": ATTACKER}).fetchall()
     return [
-        *(f"the attacker's code ran: {what}" for (what,) in ran),
+        *(f"the attacker's code ran: {code}" for (code,) in ran),
         *(f"the attacker's table has {name}" for (name,) in changed),
     ]
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--commands", type=int, default=200)
-    parser.add_argument("--renames", type=int, default=2000)
-    parser.add_argument("--only", choices=SCENARIOS)
-    options = parser.parse_args()
-    database.create(DATABASE)
-    with connect() as superuser:
-        superuser.execute(f"DROP ROLE IF EXISTS {ATTACKER}")
-        superuser.execute(SETUP)
-    failed = False
-    for scenario in [options.only] if options.only else SCENARIOS:
-        wrong, ran, renames, refused = run(scenario, options.commands, options.renames)
-        print(f"{scenario}: {ran} commands ran, {refused.total()} failed; {renames} renames")
-        for message, times in refused.most_common(3):
-            print(f"    {times} {message}")
-        if wrong:
-            failed = True
-            print(f"FAILED: {scenario}: {'; '.join(wrong)}", file=sys.stderr)
-    database.drop(DATABASE)
-    with connect() as superuser:
-        superuser.execute(f"DROP ROLE {ATTACKER}")
-    sys.exit(failed)
+def connect(**options):
+    return psycopg.connect(autocommit=True, **options)
 
 
 main()

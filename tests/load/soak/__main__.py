@@ -41,7 +41,7 @@ def main():
 
 def soak(options):
     os.environ["PGOPTIONS"] = LIMIT
-    texts = pool.texts(options.seed)
+    texts = pool.make_texts(options.seed)
     fingerprints, bands = table.create(options.action, options.source, texts, options.partitions, options.tenants)
     by_text = options.source == "body"
     nearness = pool.Nearness(texts, fingerprints, bands if by_text else (), options.tenants)
@@ -53,8 +53,8 @@ def soak(options):
     searches = Searches(texts, fingerprints, options.tenants, options.seed)
     journals = write(options, texts, searches)
     print(f"  {searches.done} searches, which found {searches.found} rows")
-    proof = check.prove(journals, table.rows(), texts, fingerprints, nearness.near)
-    failures = [*searches.failures, *proof, *table.damage()]
+    proof = check.prove(journals, table.read_rows(), texts, fingerprints, nearness.near)
+    failures = [*searches.failures, *proof, *table.find_damage()]
     if options.unguarded:
         others = [failure for failure in failures if " are near: " not in failure]
         if len(others) == len(failures):
@@ -74,7 +74,7 @@ def describe(options, texts, nearness):
     print(
         f"{options.action} by {options.source}: {options.partitions or 'no'} partitions, {options.tenants} tenants,"
         f" {options.clients} clients, {options.transactions} transactions, seed {options.seed}, {len(texts)} texts,"
-        f" {nearness.share():.1f} of which are near one of them, {nearness.refuted} pairs only share a band;"
+        f" {nearness.average_near():.1f} of which are near one of them, {nearness.refuted} pairs only share a band;"
         f" {table.durability()}",
         flush=True,
     )

@@ -9,14 +9,14 @@ from pool import resemblance
 def prove(journals, rows, texts, fingerprints, near):
     """What is wrong. `near` lists, for each text, the texts that are near-duplicates of it."""
     history = History(journals, texts, near)
-    failures = [*contents(rows, texts, fingerprints), *duplicates(rows, near), *presence(history, rows)]
+    failures = [*wrong_contents(rows, texts, fingerprints), *near_rows(rows, near), *wrong_presence(history, rows)]
     refusals = [refusal for journal in journals for refusal in journal.refusals]
-    failures += filter(None, map(history.without_reason, refusals))
+    failures += filter(None, map(history.check_refusal, refusals))
     counts = defaultdict(int)
     for journal in journals:
-        for what, count in journal.counts.items():
-            counts[what] += count
-    print("  " + ", ".join(f"{what} {count}" for what, count in sorted(counts.items())))
+        for event, count in journal.counts.items():
+            counts[event] += count
+    print("  " + ", ".join(f"{event} {count}" for event, count in sorted(counts.items())))
     print(
         f"  {len(rows)} rows, {len(rows) * (len(rows) - 1) // 2} pairs, {len(refusals)} refusals looked at,"
         f" {len(failures)} failures", flush=True,
@@ -24,13 +24,13 @@ def prove(journals, rows, texts, fingerprints, near):
     return failures
 
 
-def contents(rows, texts, fingerprints):
+def wrong_contents(rows, texts, fingerprints):
     for id, text, body, fingerprint, _ in rows:
         if texts[text] != body or fingerprints[text] != fingerprint:
             yield f"row {id} is not what was written"
 
 
-def duplicates(rows, near):
+def near_rows(rows, near):
     """Rows that are near each other, and have no mark."""
     near = [set(others) for others in near]
     rows = [row for row in rows if row[-1] is None]
@@ -40,19 +40,20 @@ def duplicates(rows, near):
                 yield f"rows {a} and {b} are near: their resemblance is {resemblance(body_of_a, body_of_b):.3f}"
 
 
-def presence(history, rows):
+def wrong_presence(history, rows):
+    """Rows that are there, or are missing, against what the clients have committed."""
     there = {id: (text, mark) for id, text, _, _, mark in rows}
     for id, versions in history.versions.items():
         stored = [version for version in versions if version.fate != UNDONE]
-        ended = [end for end in history.ended[id] if end.fate != UNDONE]
+        endings = [ending for ending in history.endings[id] if ending.fate != UNDONE]
         certainly_inserted = any(version.inserted and version.fate == COMMITTED for version in stored)
         if id in there:
-            if any(end.deleted and end.fate == COMMITTED for end in ended):
+            if any(ending.deleted and ending.fate == COMMITTED for ending in endings):
                 yield f"row {id} is there, although it was deleted"
             if there[id] not in {(version.text, version.mark) for version in stored}:
                 text, mark = there[id]
                 yield f"row {id} has text {text} and mark {mark}, which was not committed"
-        elif certainly_inserted and not any(end.deleted for end in ended):
+        elif certainly_inserted and not any(ending.deleted for ending in endings):
             yield f"row {id} was committed and not deleted, and is missing"
     for id in there.keys() - history.versions.keys():
         yield f"row {id} is there, although nobody has stored it"
@@ -63,12 +64,12 @@ class History:
 
     def __init__(self, journals, texts, near):
         self.texts, self.near = texts, near
-        self.versions, self.ended = defaultdict(list), defaultdict(list)
+        self.versions, self.endings = defaultdict(list), defaultdict(list)
         for journal in journals:
             for version in journal.versions:
                 self.versions[version.id].append(version)
-            for end in journal.ended:
-                self.ended[end.id].append(end)
+            for ending in journal.endings:
+                self.endings[ending.id].append(ending)
         self.with_text = defaultdict(list)
         for versions in self.versions.values():
             for version in versions:
@@ -78,20 +79,21 @@ class History:
         """The latest time at which a version may have been in the table."""
         if version.fate == UNDONE:
             return version.until
-        # What ended it began after it, and was not undone; a sound bound is the first committed one's end.
-        ends = [
-            end.until for end in self.ended[version.id] if end.fate == COMMITTED and end.order > version.order
-        ]
+        # Once a later update or delete of the row has committed, the version is gone. The earliest such time bounds it.
+        later = [ending for ending in self.endings[version.id] if ending.order > version.order]
+        ends = [ending.until for ending in later if ending.fate == COMMITTED]
         return min(ends, default=FOREVER)
 
     def may_be_there(self, version, refusal):
+        """Whether a version may have been in the table for the statement of a refusal."""
         if version.fate == UNDONE and version.transaction != refusal.transaction:
             return False  # The guard waits for its end, and then it is not there.
         return version.since <= refusal.until and self.latest(version) >= refusal.since
 
-    def without_reason(self, refusal):
+    def check_refusal(self, refusal):
+        """What is wrong with a refusal or a mark; None if it has a reason."""
         if refusal.mark is not None:
-            return self.marked_wrongly(refusal)
+            return self.check_mark(refusal)
         if any(self.has_reason(id, text, refusal) for id, text in refusal.rows):
             return None
         return f"rows {refusal.rows} were refused without a reason: nothing near them was there"
@@ -103,7 +105,7 @@ class History:
             for other in near for version in self.with_text[other]
         )
 
-    def marked_wrongly(self, refusal):
+    def check_mark(self, refusal):
         """A mark must name a row that was there, near and unmarked; or the row had the mark before an update to an
         equal text, which may have another number."""
         ((id, text),) = refusal.rows

@@ -34,7 +34,7 @@ def share(*shared):
 
 
 class Lost(Exception):
-    """The connection was, and whatever was not to be committed is undone."""
+    """The connection is lost. The transaction is undone, unless it was about to commit."""
 
 
 def is_rebuilt_key(error):
@@ -64,7 +64,7 @@ class Client:
         return self.journal
 
     def try_transaction(self, rng):
-        """Whether it need not be tried again."""
+        """Runs a random transaction, and returns whether it need not be tried again."""
         self.last_transaction += 1
         self.transaction = Transaction(self.journal, (self.number, self.last_transaction))
         try:
@@ -106,14 +106,15 @@ class Client:
             self.connection = until(self.try_to_connect, "a connection to the server")
 
     def try_to_connect(self):
-        """None while the server starts again."""
+        """A connection; None while the server starts again."""
         try:
             return psycopg.connect(autocommit=True, application_name="soak")
         except psycopg.OperationalError:
             return None
 
     @contextmanager
-    def losing(self):
+    def raising_lost(self):
+        """Raises Lost for an error that means that the connection is lost."""
         try:
             yield
         except psycopg.Error as error:
@@ -124,7 +125,7 @@ class Client:
             raise
 
     def execute(self, statement, parameters=None):
-        with self.losing():
+        with self.raising_lost():
             return self.connection.execute(statement, parameters)
 
     def commit(self):
@@ -154,11 +155,11 @@ class Client:
         self.execute("SAVEPOINT s")
         try:
             self.write(rng)
-            undo = rng.random() < 0.4
+            is_undone = rng.random() < 0.4
         except psycopg.errors.ExclusionViolation:
             self.journal.count("23P01 in savepoint")
-            undo = True
-        if undo:
+            is_undone = True
+        if is_undone:
             self.execute("ROLLBACK TO SAVEPOINT s")
             self.transaction.end(UNDONE, savepoint)
         self.execute("RELEASE SAVEPOINT s")
@@ -185,7 +186,7 @@ class Client:
         rows = self.new_rows(rng.choice((1, 1, 1, 2, 5)), rng)
         values = [value for id, text in rows for value in (id, *self.columns(text))]
         placeholders = ", ".join(["(%s, %s, %s, %s)"] * len(rows))
-        with self.refusing(rows) as since:
+        with self.recording_rejection(rows) as since:
             stored = self.execute(
                 f"INSERT INTO soak (id, text, tenant, body) VALUES {placeholders} RETURNING id, mark", values
             )
@@ -193,8 +194,8 @@ class Client:
 
     def copy(self, rng):
         rows = self.new_rows(rng.randint(1, 8), rng)
-        with self.refusing(rows) as since:
-            with self.losing(), self.connection.cursor() as cursor:
+        with self.recording_rejection(rows) as since:
+            with self.raising_lost(), self.connection.cursor() as cursor:
                 with cursor.copy("COPY soak (id, text, tenant, body) FROM STDIN") as copy:
                     for id, text in rows:
                         copy.write_row((id, *self.columns(text)))
@@ -202,20 +203,20 @@ class Client:
             self.wrote(rows, dict(stored), since)
 
     def wrote(self, rows, stored, since):
-        before = []
+        stored_before = []
         for id, text in rows:
             if id in stored:
                 self.transaction.wrote(id, text, since, mark=stored[id])
-                before.append((id, text))
+                stored_before.append((id, text))
                 self.journal.count("row stored" if stored[id] is None else "row marked")
             else:
                 if self.action != "skip":
                     raise RuntimeError(f"row {id} was neither stored nor rejected")
-                self.transaction.refused([(id, text)], list(before), since)
+                self.transaction.refused([(id, text)], list(stored_before), since)
                 self.journal.count("row skipped")
 
     @contextmanager
-    def refusing(self, rows):
+    def recording_rejection(self, rows):
         since = monotonic()
         try:
             yield since
@@ -225,7 +226,7 @@ class Client:
 
     def upsert(self, rng, id):
         text = rng.randrange(len(self.texts))
-        with self.refusing([(id, text)]) as since:
+        with self.recording_rejection([(id, text)]) as since:
             stored = self.execute(
                 "INSERT INTO soak (id, text, tenant, body) VALUES (%s, %s, %s, %s)"
                 " ON CONFLICT (id) DO UPDATE SET text = excluded.text, tenant = excluded.tenant, body = excluded.body,"
@@ -250,7 +251,7 @@ class Client:
         if row:
             (id,) = row
             text = rng.randrange(len(self.texts))
-            with self.refusing([(id, text)]) as since:
+            with self.recording_rejection([(id, text)]) as since:
                 updated = self.execute(
                     "UPDATE soak SET text = %s, tenant = %s, body = %s WHERE id = %s RETURNING mark",
                     (*self.columns(text), id),

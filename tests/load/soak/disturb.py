@@ -37,7 +37,7 @@ def wait_for(transactions, committed):
 
 
 def attempt(disturb):
-    """None if the server takes no connections because it is starting again."""
+    """Disturbs once. Returns None if the server takes no connections because it is starting again."""
     try:
         return disturb()
     except psycopg.OperationalError as error:
@@ -66,19 +66,19 @@ def reindex():
 
 def kill_backend():
     with table.connect() as connection:
-        found = connection.execute(BACKEND).fetchone()
+        backend = connection.execute(BACKEND).fetchone()
     try:
-        if found:
-            os.kill(found[0], signal.SIGKILL)
+        if backend:
+            os.kill(backend[0], signal.SIGKILL)
     except ProcessLookupError:
         return None  # It has ended by itself.
-    return found
+    return backend
 
 
 def kill_server(start_command):
     with table.connect() as connection:
-        (first,) = connection.execute("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int").fetchone()
-    os.kill(first, signal.SIGKILL)
+        (pid,) = connection.execute("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int").fetchone()
+    os.kill(pid, signal.SIGKILL)
     # Until the last backend has noticed, its shared memory prevents the start of a new server.
     return until(
         lambda: not subprocess.run([start_command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode,

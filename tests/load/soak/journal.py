@@ -25,7 +25,7 @@ class Version:
 
 
 @dataclass
-class Ended:
+class Ending:
     """An update or a delete of a row, which ended a version of the row."""
 
     id: int
@@ -50,12 +50,12 @@ class Refusal:
 @dataclass
 class Journal:
     versions: list = field(default_factory=list)
-    ended: list = field(default_factory=list)
+    endings: list = field(default_factory=list)
     refusals: list = field(default_factory=list)
     counts: dict = field(default_factory=dict)
 
-    def count(self, what):
-        self.counts[what] = self.counts.get(what, 0) + 1
+    def count(self, event):
+        self.counts[event] = self.counts.get(event, 0) + 1
 
 
 class Transaction:
@@ -71,7 +71,7 @@ class Transaction:
             self.refused([(id, text)], [], since, mark=mark)
 
     def ended(self, id, deleted, order):
-        self.entries.append(Ended(id, deleted, order))
+        self.entries.append(Ending(id, deleted, order))
 
     def refused(self, rows, stored, since, mark=None):
         self.journal.refusals.append(Refusal(rows, stored, self.name, since, monotonic(), mark))
@@ -85,5 +85,5 @@ class Transaction:
         for entry in self.entries[savepoint:]:
             entry.fate = fate
             entry.until = now
-            (self.journal.versions if isinstance(entry, Version) else self.journal.ended).append(entry)
+            (self.journal.versions if isinstance(entry, Version) else self.journal.endings).append(entry)
         del self.entries[savepoint:]

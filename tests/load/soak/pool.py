@@ -16,10 +16,10 @@ BANDS, RESEMBLANCE = 6, 0.84
 DISTANCE = 3
 
 
-def texts(seed):
+def make_texts(seed):
     rng = random.Random(seed)
     vocabulary = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(3, 9))) for _ in range(30_000)]
-    found = []
+    texts = []
     for group in range(GROUPS):
         times = LONG if group % 10 == 0 else 1
         base = rng.choices(vocabulary, k=WORDS * times)
@@ -27,12 +27,12 @@ def texts(seed):
             edited = list(base)
             for _ in range(times * EDITS[variant % len(EDITS)]):
                 edited[rng.randrange(len(base))] = rng.choice(vocabulary)
-            found.append(" ".join(edited))
-    return found
+            texts.append(" ".join(edited))
+    return texts
 
 
 def distance(a, b):
-    """Of two signed 64-bit fingerprints."""
+    """The distance of two signed 64-bit fingerprints."""
     return ((a ^ b) & 0xFFFF_FFFF_FFFF_FFFF).bit_count()
 
 
@@ -42,7 +42,7 @@ def tenant(text, tenants):
 
 
 def resemblance(a, b):
-    """Of two texts: the share of common words and pairs of neighbouring words among all they have (Jaccard)."""
+    """The share of words and pairs of neighbouring words of two texts that both have (Jaccard)."""
     a, b = ({*text.split(), *pairwise(text.split())} for text in (a, b))
     return len(a & b) / len(a | b)
 
@@ -69,6 +69,6 @@ class Nearness:
                     self.near[a].append(b)
                     self.near[b].append(a)
 
-    def share(self):
-        """To how many others of them one is near."""
+    def average_near(self):
+        """How many other texts a text is near, on average."""
         return sum(len(near) - 1 for near in self.near) / len(self.near)

@@ -88,7 +88,7 @@ class Searches:
         query = rng.choice(self.fingerprints) ^ sum(1 << bit for bit in rng.sample(range(63), rng.randrange(3)))
         arguments = {"q": query, "k": rng.choice(DISTANCES), "text": rng.choice(self.texts),
                      "tenant": rng.randrange(self.tenants)}
-        # Prepared, they come to generic plans too.
+        # Prepared statements come to generic plans too.
         if rng.random() < 0.2:
             rows = connection.execute(rng.choice(LOCKING), arguments, prepare=True).fetchall()
             if not all(is_near for (is_near,) in rows):

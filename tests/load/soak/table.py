@@ -12,8 +12,8 @@ def connect():
 
 
 def create(action, source, texts, partitions, tenants):
-    """Makes the table anew, of so many partitions if not of one piece, with the tenant as scope if there are several;
-    the fingerprints of the texts, and their bands."""
+    """Makes the table anew, of so many partitions if any, with the tenant as scope if there are several. Returns the
+    fingerprints of the texts, and their bands."""
     scope, mark = ["tenant"] if tenants > 1 else [], "mark" if action == "mark" else None
     with connect() as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
@@ -51,7 +51,7 @@ def durability():
     return f"fsync {shown[0]}, synchronous_commit {shown[1]}"
 
 
-def rows():
+def read_rows():
     """All of them, by a scan: id, number of the text, the text, its fingerprint and its mark."""
     with connect() as connection:
         connection.execute("SET enable_indexscan = off")
@@ -60,13 +60,13 @@ def rows():
         return connection.execute("SELECT id, text, body, simhash, mark FROM soak").fetchall()
 
 
-def damage():
+def find_damage():
     """What PostgreSQL's own checks find: of pages, of the order in indexes, and of rows that an index lacks. What a
     crash has torn would show here."""
     with connect() as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS amcheck")
     checks = ["--heapallindexed", "--rootdescend", "--parent-check"]
-    # Where nothing is wrong it says nothing.
+    # If nothing is wrong, pg_amcheck prints nothing.
     found = subprocess.run(["pg_amcheck", *checks], capture_output=True, text=True)
     if found.returncode or found.stdout or found.stderr:
         yield f"pg_amcheck ({found.returncode}): {found.stdout} {found.stderr}"

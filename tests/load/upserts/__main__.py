@@ -23,14 +23,16 @@ ON CONFLICT (id) DO UPDATE SET body = excluded.body, edits = docs.edits + 1
 """
 
 
-def edit(session, upserts):
-    """Returns the error that ends the session; None if there is none."""
-    try:
-        with psycopg.connect(autocommit=True, options=LIMIT) as connection:
-            for upsert in range(upserts):
-                connection.execute(UPSERT, [session * upserts + upsert])
-    except psycopg.Error as error:
-        return error
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sessions", type=int, default=24)
+    parser.add_argument("--upserts", type=int, default=30)
+    arguments = parser.parse_args()
+    database.create("upserts")
+    with psycopg.connect(autocommit=True) as connection:
+        for action in "reject", "skip":
+            edit_in_sessions(connection, action, arguments.sessions, arguments.upserts)
+    database.drop("upserts")
 
 
 def edit_in_sessions(connection, action, sessions, upserts):
@@ -47,16 +49,14 @@ def edit_in_sessions(connection, action, sessions, upserts):
     connection.execute("DROP TABLE docs")
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--sessions", type=int, default=24)
-    parser.add_argument("--upserts", type=int, default=30)
-    arguments = parser.parse_args()
-    database.create("upserts")
-    with psycopg.connect(autocommit=True) as connection:
-        for action in "reject", "skip":
-            edit_in_sessions(connection, action, arguments.sessions, arguments.upserts)
-    database.drop("upserts")
+def edit(session, upserts):
+    """Returns the error that ends the session; None if there is none."""
+    try:
+        with psycopg.connect(autocommit=True, options=LIMIT) as connection:
+            for upsert in range(upserts):
+                connection.execute(UPSERT, [session * upserts + upsert])
+    except psycopg.Error as error:
+        return error
 
 
 if __name__ == "__main__":

@@ -65,8 +65,7 @@ SELECT errors($$SELECT simhash_guard('scoped', criterion => '{"resemblance": nul
 SELECT simhash_guard('scoped', 'skip', '{"max_distance": 3, "resemblance": null}', '{tenant_id}');
 SELECT body FROM scoped WHERE id = 283 \gset
 INSERT INTO scoped VALUES (20001, 3, 'fr', :'body'), (20002, 21, 'fr', :'body'),
-    (20003, NULL, 'fr', 'a text of its own'),
-    (20004, NULL, 'de', 'a text of its own') RETURNING id;
+    (20003, NULL, 'fr', 'a text of its own'), (20004, NULL, 'de', 'a text of its own') RETURNING id;
 SELECT simhash_guard('scoped', 'skip', '{"max_distance": 3, "resemblance": null}', '{lang,tenant_id}');
 INSERT INTO scoped VALUES (20005, 3, 'xx', :'body'), (20006, 3, 'xx', :'body') RETURNING id;
 SELECT simhash_unguard('scoped');

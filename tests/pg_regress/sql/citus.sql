@@ -41,8 +41,7 @@ SELECT errors(
     $$SELECT simhash_guard('docs', source => 'f')$$,
     $$SELECT simhash_guard('appended', source => 'f', scope => '{id,tenant}')$$,
     $$SELECT simhash_guard('docs', source => 'f', scope => '{id,tenant}')$$,
-    $$SELECT simhash_guard('everywhere', source => 'f')$$,
-    $$SELECT simhash_guard('in_one_shard', source => 'f')$$);
+    $$SELECT simhash_guard('everywhere', source => 'f')$$, $$SELECT simhash_guard('in_one_shard', source => 'f')$$);
 
 SET citus.enable_unsafe_triggers = off;
 SELECT errors($$SELECT simhash_unguard('docs')$$, $$SELECT simhash_unguard('here')$$);
@@ -90,7 +89,6 @@ SELECT errors(
 UPDATE pg_dist_local_group SET groupid = 2;
 SELECT errors(
     $$SELECT simhash_attach('docs', 'f')$$,
-    $$SELECT simhash_detach('docs')$$,
-    $$SELECT simhash_unguard('here')$$,
+    $$SELECT simhash_detach('docs')$$, $$SELECT simhash_unguard('here')$$,
     $$SELECT simhash_guard('docs', source => 'f', scope => '{tenant}')$$);
 SELECT simhash_attach('docs_102009', 'f');

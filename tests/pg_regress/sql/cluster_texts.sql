@@ -40,8 +40,8 @@ SELECT errors($$SELECT simhash_duplicate_of(1, 'a'::text)$$,
     $$SELECT id FROM docs WHERE simhash_duplicate_of(id, body) OVER () = '1'$$);
 DROP TABLE docs CASCADE;
 
--- The definitions, on templates with many words in common that are filled in differently, chains of small changes, and
--- copies. More rows than fit in memory, and long texts out of line.
+-- Both functions do what their definitions say: for templates with many words in common that are filled in differently,
+-- chains of small changes, and copies; for more rows than fit in memory, and long texts out of line.
 SET work_mem = '64kB';
 CREATE TABLE docs AS
 SELECT n AS id, body
@@ -53,12 +53,12 @@ UNION ALL SELECT 2000 + n, CASE WHEN n % 2 = 0 THEN '!' END FROM generate_series
 ALTER TABLE docs ALTER body SET STORAGE EXTERNAL;
 UPDATE docs SET body = body || '' WHERE id % 500 = 0;
 CREATE TABLE expected (id integer, cluster integer, duplicate_of integer);
-CREATE FUNCTION differences(criterion jsonb, bands integer, OUT clusters bigint, OUT duplicates bigint,
+CREATE FUNCTION compare_with_definitions(criterion jsonb, bands integer, OUT clusters bigint, OUT duplicates bigint,
     OUT wrong bigint)
 LANGUAGE plpgsql AS $$
 DECLARE
     options jsonb = criterion - '{bands,resemblance}'::text[];
-    this record;
+    current_id integer;
 BEGIN
     CREATE TABLE bands AS SELECT id, band, simhash_band(body, band, options) AS key
         FROM docs, generate_series(0, bands - 1) AS band;
@@ -71,26 +71,25 @@ BEGIN
     TRUNCATE expected;
     INSERT INTO expected SELECT id, id FROM bands WHERE band = 0 AND key IS NOT NULL;
     LOOP -- Each row takes the lowest name among its near rows, until none changes.
-        UPDATE expected AS t SET cluster = least FROM
+        UPDATE expected SET cluster = least FROM
             (SELECT p.id, min(other.cluster) AS least FROM expected AS other
             JOIN (SELECT a AS id, b FROM pairs UNION ALL SELECT b, a FROM pairs) AS p ON other.id = p.b
             GROUP BY p.id) AS near
-        WHERE near.id = t.id AND least < cluster;
+        WHERE near.id = expected.id AND least < cluster;
         EXIT WHEN NOT FOUND;
     END LOOP;
     CREATE INDEX ON pairs (b);
-    FOR this IN SELECT id FROM expected ORDER BY id LOOP -- row by row, as a guard
-        UPDATE expected AS t SET duplicate_of = (SELECT a FROM pairs JOIN expected AS kept
-            ON kept.id = a AND kept.duplicate_of IS NULL WHERE b = this.id ORDER BY resemblance DESC, a LIMIT 1)
-        WHERE t.id = this.id;
+    FOR current_id IN SELECT id FROM expected ORDER BY id LOOP -- row by row, as a guard
+        UPDATE expected SET duplicate_of = (SELECT a FROM pairs JOIN expected AS kept
+            ON kept.id = a AND kept.duplicate_of IS NULL WHERE b = current_id ORDER BY resemblance DESC, a LIMIT 1)
+        WHERE expected.id = current_id;
     END LOOP;
-    SELECT count(DISTINCT f.cluster), count(f.duplicate_of), count(*) FILTER (WHERE
-            f.cluster IS DISTINCT FROM t.cluster OR f.duplicate_of IS DISTINCT FROM t.duplicate_of)
+    SELECT count(DISTINCT actual.cluster), count(actual.duplicate_of), count(*) FILTER (
+            WHERE (actual.cluster, actual.duplicate_of) IS DISTINCT FROM (expected.cluster, expected.duplicate_of))
         INTO clusters, duplicates, wrong
         FROM (SELECT id, simhash_cluster(id, body, criterion) OVER w AS cluster,
-                simhash_duplicate_of(id, body, criterion) OVER w AS duplicate_of FROM docs WINDOW w AS (ORDER BY id))
-                    AS f
-            LEFT JOIN expected AS t USING (id);
+                simhash_duplicate_of(id, body, criterion) OVER w AS duplicate_of
+            FROM docs WINDOW w AS (ORDER BY id)) AS actual LEFT JOIN expected USING (id);
     DROP TABLE bands, pairs;
 END
 $$;
@@ -103,23 +102,23 @@ SELECT criterion, found.* FROM (VALUES
     ('{"resemblance": 0.6, "weight": "tf", "ngram": 2}', 24),
     ('{"resemblance": 0.01, "bands": 1, "tokens": "chars"}', 1),
     ('{"resemblance": 0.5, "bands": 6, "same": ["94"]}', 6)
-) AS criteria (criterion, bands), differences(criterion::jsonb, bands) AS found;
+) AS criteria (criterion, bands), compare_with_definitions(criterion::jsonb, bands) AS found;
 
 -- A guard that sees the rows one by one decides the same.
 CREATE TABLE guarded (id integer PRIMARY KEY, body text, original integer);
-CREATE FUNCTION differences_of_guard(criterion jsonb, OUT duplicates bigint, OUT wrong bigint) LANGUAGE plpgsql AS $$
+CREATE FUNCTION compare_with_guard(criterion jsonb, OUT duplicates bigint, OUT wrong bigint) LANGUAGE plpgsql AS $$
 BEGIN
     TRUNCATE guarded;
     PERFORM simhash_index('guarded', 'body', criterion - '{bands,resemblance,same}'::text[], 12);
     PERFORM simhash_guard('guarded', 'mark', criterion, mark_column => 'original');
     INSERT INTO guarded (id, body) SELECT id, body FROM docs ORDER BY id;
     SELECT count(original), count(*) FILTER (WHERE original IS DISTINCT FROM duplicate_of) INTO duplicates, wrong
-        FROM (SELECT id, simhash_duplicate_of(id, body, criterion) OVER (ORDER BY id) AS duplicate_of FROM docs) AS f
-            FULL JOIN guarded USING (id);
+        FROM (SELECT id, simhash_duplicate_of(id, body, criterion) OVER (ORDER BY id) AS duplicate_of FROM docs)
+            AS expected FULL JOIN guarded USING (id);
 END
 $$;
 SELECT criterion, found.* FROM (VALUES ('{}'), ('{"resemblance": 0.75, "same": ["94"]}'))
-    AS criteria (criterion), differences_of_guard(criterion::jsonb) AS found;
+    AS criteria (criterion), compare_with_guard(criterion::jsonb) AS found;
 
 -- One template: texts that disagree in what must be the same, and equal ones, are not compared with each other.
 CREATE TABLE letters AS

@@ -34,11 +34,9 @@ SELECT pg_temp.errors(
 -- Arrays.
 SELECT pg_temp.errors(
     $$simhash_of_features(ARRAY['a', 'b'], ARRAY[1])$$, $$simhash_of_features(ARRAY['a'], ARRAY[1, 2])$$,
-    $$simhash_of_features(ARRAY['a'], '{}')$$,
-    $$simhash_of_features('{}'::text[], ARRAY[1])$$,
+    $$simhash_of_features(ARRAY['a'], '{}')$$, $$simhash_of_features('{}'::text[], ARRAY[1])$$,
     $$simhash_of_features(ARRAY['a', NULL, 'c'])$$, $$simhash_of_features(ARRAY[NULL]::text[], ARRAY[1])$$,
-    $$simhash_of_features(ARRAY['a', 'b'], ARRAY[NULL, 1])$$,
-    $$simhash_of_features(ARRAY['a'], ARRAY['NaN'::float8])$$,
+    $$simhash_of_features(ARRAY['a', 'b'], ARRAY[NULL, 1])$$, $$simhash_of_features(ARRAY['a'], ARRAY['NaN'::float8])$$,
     $$simhash_of_features(ARRAY['a'], ARRAY['Infinity'::float8])$$,
     $$simhash_of_features(ARRAY['a'], ARRAY['-Infinity'::float8])$$, $$simhash_of_features(ARRAY['a'], ARRAY[-1])$$,
     $$simhash_of_features(ARRAY['a', 'b'], ARRAY[1, -0.5])$$, $$simhash_of_features(ARRAY['a'], ARRAY[1000000000.5])$$,

@@ -1,5 +1,5 @@
--- The cost of a search: it ends at a row that no other can be nearer than. Where fingerprints are skewed, it reads more,
--- and finds the same.
+-- The cost of a search: it ends at a row that no other row can be nearer than. Where fingerprints are skewed, it reads
+-- more, and finds the same.
 
 -- Pages that a statement reads.
 CREATE FUNCTION pages(statement text) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -84,8 +84,8 @@ INSERT INTO crowded SELECT n, (n::bigint << 33) + (random_fingerprint(n) & x'fff
 FROM generate_series(1, 20000) AS n;
 SELECT simhash_attach(t, 'f', blocks => 2) FROM unnest('{halves, crowded}'::regclass[]) AS t;
 SELECT simhash_guard(t, 'skip', source => 'f') FROM unnest('{halves, crowded}'::regclass[]) AS t;
--- Any one bit differs in one half, and two in the other: all are near, and the INSERTs of them print nothing. With a
--- third bit in the other half, none is.
+-- Fingerprints that differ from row 17 in one bit of a half and in two of the other: all are near it, and the INSERTs
+-- of them print nothing. With a third bit in the other half, they are not near.
 CREATE FUNCTION flip(place integer) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT 1::bigint << place';
 CREATE VIEW flips AS
 SELECT a, b, flip(a) # flip(b) # flip((b + 7) % 32 + b / 32 * 32) AS near,

@@ -31,7 +31,6 @@ INSERT INTO docs VALUES (7, 43, 0), (7, 3, 1) ON CONFLICT DO NOTHING RETURNING t
 SELECT simhash_guard('docs', 'reject', scope => '{tenant}', source => 'f');
 INSERT INTO docs VALUES (7, 50, 1);
 
-
 -- The whole key as jsonb, with and without a scope. Values that JSON has no type for are strings.
 CREATE TABLE events (at timestamptz, part date, id bigint, amount numeric(8, 2), f bigint, near jsonb,
     PRIMARY KEY (at, part, id, amount));
@@ -52,7 +51,6 @@ SELECT simhash_guard('events', 'mark', scope => '{part,amount}', mark_column => 
 INSERT INTO events VALUES ('2026-02-05 00:00:00+00', '2026-02-04', 5, 2, 0),
     ('2026-02-05 00:00:00+00', '2026-02-05', 5, 2, 0), ('2026-02-06 00:00:00+00', '2026-02-04', 6, 2, 1)
 RETURNING id, part, near - 'at' AS near;
-
 
 -- Equal values of the scope may differ in form: the mark has the value of the row that it names, and the foreign key
 -- holds.
@@ -100,8 +98,7 @@ INSERT INTO own VALUES (1, 1, 41, 0) RETURNING id, whole;
 -- Keys and columns that no mark can be made of.
 CREATE DOMAIN object AS jsonb;
 CREATE TABLE wrong (a integer, "B" varchar(5), body bigint, a_mark integer, b_mark varchar(4), fit varchar(5),
-    whole json,
-    of_domain object, strict jsonb NOT NULL, made jsonb GENERATED ALWAYS AS ('{}') STORED, whole_key jsonb,
+    whole json, of_domain object, strict jsonb NOT NULL, made jsonb GENERATED ALWAYS AS ('{}') STORED, whole_key jsonb,
     PRIMARY KEY (a, "B"));
 CREATE TABLE keyless (a integer, f bigint, near jsonb);
 CREATE TABLE jsonb_key (a integer, b jsonb, f bigint, near integer, PRIMARY KEY (a, b));

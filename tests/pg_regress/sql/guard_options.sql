@@ -1,35 +1,34 @@
--- Guards and previews with options: those that make bands, which the indexes have, and "same", which they may have.
+-- The options in the criterion of a guard or a preview: those of the indexes, to which it may add "same".
 CREATE TABLE mails (id integer PRIMARY KEY, body text);
 SELECT simhash_index('mails', 'body');
 CREATE FUNCTION mail(invoice integer) RETURNS text LANGUAGE sql AS $$
     SELECT format('Dear customer, please pay invoice number %s, which was due on the first of the month, within the '
         'next three weeks. If you have paid by now, please take this letter for void. With kind regards, your water '
-        'works',
-        invoice)
+        'works', invoice)
 $$;
 
 -- By default, the second invoice is a near-duplicate.
 SELECT simhash_guard('mails');
 INSERT INTO mails VALUES (1, mail(17));
 INSERT INTO mails VALUES (2, mail(18));
--- With the same numbers, it is not; a copy is.
+-- If the numbers must be the same, it is none; a copy of it is one.
 SELECT simhash_guard('mails', criterion => '{"same": ["numbers"]}'), definition('mails');
 INSERT INTO mails VALUES (2, mail(18));
 INSERT INTO mails VALUES (3, upper(mail(18)));
--- The same guard again, and without the option.
+-- The same criterion in other words changes nothing. A criterion without the option takes it away.
 SET client_min_messages = notice;
 SELECT simhash_guard('mails', criterion => '{"same": ["numbers"], "resemblance": 0.840}');
 SELECT simhash_guard('mails', criterion => '{}');
 SET client_min_messages = warning;
 SELECT definition('mails');
 
--- A preview takes them too, and counts by steps of a twentieth.
+-- A preview takes the same criteria. It counts rows by their resemblance, in steps of .05.
 SELECT simhash_unguard('mails');
 SELECT resemblance, distance, duplicate, rows FROM simhash_preview('mails');
 SELECT resemblance, distance, duplicate, rows FROM simhash_preview('mails', '{"same": ["numbers"]}');
 SELECT resemblance, distance, duplicate, rows FROM simhash_preview('mails', '{"resemblance": 0.98}');
 
--- Texts with other features, by indexes with other options. Options of the indexes are the default.
+-- The indexes of another table are on pairs of words. A criterion that does not name this option has it all the same.
 CREATE TABLE letters (id integer PRIMARY KEY, body text);
 SELECT simhash_index('letters', 'body', '{"ngram": 2}');
 SELECT simhash_guard('letters', criterion => '{"resemblance": 0.9, "same": ["numbers"]}'), definition('letters');
@@ -42,7 +41,7 @@ SELECT count(*) FROM letters;
 SELECT resemblance, duplicate, rows FROM simhash_preview('letters', '{"same": ["numbers"]}');
 SELECT resemblance, duplicate, rows FROM simhash_preview('letters', '{"same": []}');
 
--- What is refused.
+-- Wrong keys and values, options that the indexes do not have, and options of texts for fingerprints.
 SELECT errors($$SELECT simhash_guard('mails', criterion => '{"numbers": "same"}')$$,
     $$SELECT simhash_guard('mails', criterion => '{"same": "numbers"}')$$,
     $$SELECT simhash_guard('mails', criterion => '{"ngram": 2}')$$,

@@ -11,21 +11,22 @@ SELECT id, body FROM docs ORDER BY id;
 -- All fields that drivers read.
 SELECT fields($$INSERT INTO docs VALUES (2, 'the quick brown fox jumps over the lazy dog')$$);
 
--- Fingerprints stored directly make the distances plain. Each of these differs from the others in 16 bits or more.
+-- Fingerprints that are stored directly make the distances plain. These four differ from each other in 32 bits or more.
 CREATE TABLE prints (id integer PRIMARY KEY, f bigint);
 SELECT simhash_attach('prints', 'f'), simhash_guard('prints', source => 'f');
 INSERT INTO prints VALUES (1, 0), (2, -1), (3, x'00ff00ff00ff00ff'::bigint), (4, x'0f0f0f0f0f0f0f0f'::bigint);
--- 1 and 3 bits are near, 4 are not.
+-- A row that differs from row 1 in 1 or 3 bits is near it; one that differs in 4 bits is not.
 INSERT INTO prints VALUES (5, 1);
 INSERT INTO prints VALUES (5, x'0001000100010000'::bigint);
 INSERT INTO prints VALUES (5, x'0001000100010001'::bigint);
--- 3 bits from one row, and 1 from another: the nearer row is named.
+-- This row differs from row 1 in 1 bit, and from row 5 in 3 bits: the error names row 1, which is nearer.
 INSERT INTO prints VALUES (6, x'0001000000000000'::bigint);
--- Rows without a fingerprint are always stored, and near no other row.
+-- A row without a fingerprint, or without a word in its text, is near no other row.
 INSERT INTO prints VALUES (7, NULL), (8, NULL);
 INSERT INTO docs VALUES (7, ''), (8, NULL), (9, ''), (10, '...');
 SELECT count(*) FROM docs WHERE simhash(body) IS NULL;
--- Rows stored before the guard are not checked, but new rows are compared with them.
+-- What was stored before the guard was made is not checked, and new rows are compared with it: row 10 is refused for
+-- row 1, and without that for row 9.
 SELECT simhash_unguard('prints');
 INSERT INTO prints VALUES (9, 0);
 SELECT simhash_guard('prints', source => 'f');

@@ -110,8 +110,7 @@ SELECT simhash_index('tenants', 'body', scope => '{tenant}');
 SELECT errors($$SELECT simhash_guard('tenants')$$, $$SELECT simhash_guard('tenants', scope => '{lang}')$$);
 SELECT simhash_guard('tenants', 'skip', scope => '{lang,tenant}');
 INSERT INTO tenants VALUES (1, 1, 'en', 'a text'), (2, 1, 'de', 'a text'), (3, 2, 'en', 'a text'),
-    (4, 1, 'en', 'A text'),
-    (5, NULL, 'en', 'a text'), (6, NULL, 'en', 'A text') RETURNING id;
+    (4, 1, 'en', 'A text'), (5, NULL, 'en', 'a text'), (6, NULL, 'en', 'A text') RETURNING id;
 
 -- Columns of fingerprints, bit strings and digits. A column that is made from a text has a text.
 CREATE TABLE prints (id integer PRIMARY KEY, print bigint, bits bit(64), digits text, words text[], vector tsvector,
@@ -137,7 +136,6 @@ SELECT source, simhash_guard('prints', 'skip', '{"resemblance": null, "max_dista
 FROM unnest('{simhash,body}'::text[]) AS source;
 SELECT simhash_guard('prints', 'skip', source => 'digits');
 INSERT INTO prints (id, digits) VALUES (1, 'ff00ff00ff00ff00'), (2, 'ff00ff00ff00ff01'), (3, 'ff00ff00ff00ffff'),
-    (4, 'no digits'),
-    (5, NULL) RETURNING id;
+    (4, 'no digits'), (5, NULL) RETURNING id;
 DROP INDEX prints_digits_block2_idx, prints_digits_block0_idx, prints_digits_block1_idx, prints_digits_block3_idx;
 SELECT errors($$INSERT INTO prints (id, digits) VALUES (6, NULL)$$);

@@ -9,21 +9,21 @@ DECLARE
     found text;
 BEGIN
     FOREACH action IN ARRAY '{reject,skip,mark}'::text[] LOOP
-        FOREACH conflict IN ARRAY '{"UPDATE SET f = excluded.f, n = t.n + 1",NOTHING}'::text[] LOOP
-            DROP TABLE IF EXISTS t;
-            EXECUTE format('CREATE TABLE t (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, f bigint,
+        FOREACH conflict IN ARRAY '{"UPDATE SET f = excluded.f, n = docs.n + 1",NOTHING}'::text[] LOOP
+            DROP TABLE IF EXISTS docs;
+            EXECUTE format('CREATE TABLE docs (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, f bigint,
                 n integer DEFAULT 0, mark integer, url %s)', url);
             EXECUTE index;
-            PERFORM simhash_attach('t', 'f');
-            PERFORM simhash_guard('t', action, source => 'f',
+            PERFORM simhash_attach('docs', 'f');
+            PERFORM simhash_guard('docs', action, source => 'f',
                 mark_column => CASE WHEN action = 'mark' THEN 'mark' END);
-            EXECUTE format('INSERT INTO t (f, url) VALUES (0, %s)', a);
+            EXECUTE format('INSERT INTO docs (f, url) VALUES (0, %s)', a);
             BEGIN
-                EXECUTE format('INSERT INTO t (f, mark, url) VALUES (1, 7, %s) ON CONFLICT %s DO %s',
+                EXECUTE format('INSERT INTO docs (f, mark, url) VALUES (1, 7, %s) ON CONFLICT %s DO %s',
                     b, target, conflict);
-                SELECT string_agg(format('%s %s %s %s', t.id, t.f, t.n, coalesce(t.mark::text, '-')), ', '
-                    ORDER BY t.id)
-                INTO found FROM t;
+                SELECT string_agg(format('%s %s %s %s', docs.id, docs.f, docs.n, coalesce(docs.mark::text, '-')), ', '
+                    ORDER BY docs.id)
+                INTO found FROM docs;
             EXCEPTION WHEN OTHERS THEN
                 found := SQLSTATE || ' ' || SQLERRM;
             END;
@@ -38,20 +38,19 @@ BEGIN
 END
 $$;
 
-
 SELECT quote_literal(other_case('a')) AS equal \gset
 SELECT url, index, found.* FROM (VALUES
     ('text UNIQUE', '', '(url)', $$'a'$$, $$'a'$$),
-    ('text', 'CREATE UNIQUE INDEX ON t (url, n)', '(url, n)', $$'a'$$, $$'a'$$),
-    ('text', 'CREATE UNIQUE INDEX ON t (lower(url), n) WHERE length(url) = 1', '(lower(url), n) WHERE length(url) = 1',
-        $$'A'$$, $$'a'$$),
+    ('text', 'CREATE UNIQUE INDEX ON docs (url, n)', '(url, n)', $$'a'$$, $$'a'$$),
+    ('text', 'CREATE UNIQUE INDEX ON docs (lower(url), n) WHERE length(url) = 1',
+        '(lower(url), n) WHERE length(url) = 1', $$'A'$$, $$'a'$$),
     -- Two rows that a predicate leaves out are near each other; so are rows with different keys, or none.
-    ('text', 'CREATE UNIQUE INDEX ON t (url) WHERE url <> ''x''', '(url) WHERE url <> ''x''', $$'x'$$, $$'x'$$),
-    ('text', 'CREATE UNIQUE INDEX ON t (lower(url))', '(lower(url))', $$'A'$$, $$'b'$$),
+    ('text', 'CREATE UNIQUE INDEX ON docs (url) WHERE url <> ''x''', '(url) WHERE url <> ''x''', $$'x'$$, $$'x'$$),
+    ('text', 'CREATE UNIQUE INDEX ON docs (lower(url))', '(lower(url))', $$'A'$$, $$'b'$$),
     ('text UNIQUE', '', '(url)', 'NULL', 'NULL'),
     -- NULLs that are equal, operator classes, collations, a type whose equal values may differ in form.
-    ('text', 'CREATE UNIQUE INDEX ON t (url) NULLS NOT DISTINCT', '(url)', 'NULL', 'NULL'),
-    ('text', 'CREATE UNIQUE INDEX ON t (url text_pattern_ops)', '(url)', $$'a'$$, $$'a'$$),
+    ('text', 'CREATE UNIQUE INDEX ON docs (url) NULLS NOT DISTINCT', '(url)', 'NULL', 'NULL'),
+    ('text', 'CREATE UNIQUE INDEX ON docs (url text_pattern_ops)', '(url)', $$'a'$$, $$'a'$$),
     ('text COLLATE no_case UNIQUE', '', '(url)', :'equal', $$'a'$$),
     ('numeric UNIQUE', '', '(url)', '1.0', '1.00'),
     -- A generated column as the key.

@@ -91,8 +91,7 @@ SELECT errors($$SELECT simhash_index(NULL, 'body')$$, $$SELECT simhash_index('do
     $$SELECT simhash_index('docs', 'body', scope => '{nothing}')$$,
     $$SELECT simhash_index('docs', 'body', scope => '{body}')$$,
     $$SELECT simhash_index('types', 'v', scope => '{document,document}')$$,
-    $$SELECT simhash_index('no_such_table', 'body')$$,
-    $$SELECT simhash_index(1::regclass, 'body')$$);
+    $$SELECT simhash_index('no_such_table', 'body')$$, $$SELECT simhash_index(1::regclass, 'body')$$);
 -- Sources that are no text, or cannot be indexed.
 SELECT errors(VARIADIC array_agg(format('SELECT simhash_index(''types'', %L)', source)))
 FROM unnest(ARRAY['number', 'bits', 'features', 'vector', 'document', 'number + 1', 'v = n', '(v, n)', 'NULL::json',

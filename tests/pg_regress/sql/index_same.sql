@@ -11,7 +11,7 @@ SELECT count(DISTINCT simhash_band(body, 0)) AS plain,
     count(DISTINCT simhash_band(body, 0, '{"same": ["invoice"]}')) AS with_a_word
 FROM letters WHERE body LIKE '% 350 %' OR body LIKE '% 351 %';
 
--- The condition of the NOTICE is served, and reads the rows with the same number alone.
+-- A search by this criterion reads the rows with the same number alone.
 SELECT simhash_index('letters', 'body', :'criterion');
 ANALYZE letters;
 SELECT run_lines(format('SELECT id FROM letters WHERE simhash_near(body, %L, %L)', :'body', :'criterion'),
@@ -29,7 +29,7 @@ SELECT count(*) FROM letters WHERE simhash_near(body, :'body');
 SELECT count(*) FROM letters WHERE simhash_near(body, :'body', '{"same": ["numbers", "invoice"]}');
 SELECT count(*) FROM (SELECT simhash_duplicate_of(id, body) OVER (ORDER BY id) FROM letters LIMIT 1) AS other;
 
--- Beside indexes without it, which serve every criterion.
+-- Beside indexes without the option, which serve every criterion.
 SELECT simhash_index('letters', 'body'), simhash_index('letters', 'body', :'criterion');
 ANALYZE letters;
 SELECT run_lines(format('SELECT id FROM letters WHERE simhash_near(body, %L, %L)', :'body', criterion), 'Index E')
@@ -41,10 +41,9 @@ INSERT INTO letters VALUES (1, :'body'), (3000, replace(:'body', '350', '9000'))
     (3001, replace(:'body', '350', '9,000')) RETURNING id;
 SELECT simhash_unguard('letters');
 
--- A guard over indexes with it alone has it, and refuses another.
+-- If all indexes have the option, a guard has it too, and refuses another one.
 DROP INDEX letters_simhash_band0_idx1, letters_simhash_band1_idx1, letters_simhash_band2_idx1,
-    letters_simhash_band3_idx1,
-    letters_simhash_band4_idx1, letters_simhash_band5_idx1;
+    letters_simhash_band3_idx1, letters_simhash_band4_idx1, letters_simhash_band5_idx1;
 SELECT errors($$SELECT simhash_guard('letters', 'skip', '{"same": []}')$$);
 SELECT simhash_guard('letters', 'skip');
 SELECT criterion FROM simhash_guards();
@@ -55,17 +54,16 @@ UPDATE letters SET body = replace(body, '9001', '9002') WHERE id = 3002 RETURNIN
 UPDATE letters SET body = replace(body, '9002', '9000') WHERE id = 3002 RETURNING id;
 SELECT simhash_unguard('letters');
 
--- Partitions, of which one has indexes without it too.
+-- Partitions, of which one has indexes without the option.
 CREATE TABLE parts (id integer, part integer, body text) PARTITION BY LIST (part);
 CREATE TABLE part_1 PARTITION OF parts FOR VALUES IN (1);
 CREATE TABLE part_2 PARTITION OF parts FOR VALUES IN (2);
 SELECT simhash_index('part_1', 'body', :'criterion'), simhash_index('part_2', 'body');
 SELECT simhash_guard('parts', 'skip', :'criterion');
 INSERT INTO parts VALUES (1, 1, 'one two three 4'), (2, 2, 'one two three 4'), (3, 2, 'one two three 5'),
-    (4, 1, 'one two three 5'),
-    (5, 1, 'one two three 6') RETURNING id;
+    (4, 1, 'one two three 5'), (5, 1, 'one two three 6') RETURNING id;
 
--- Criteria with it and without it, on the same texts in one session.
+-- Criteria with the option and without it, on the same texts in one session.
 SELECT simhash_near(a, b, :'criterion') AND simhash_near(a, b) AND simhash_near(b, a, :'criterion')
     AND simhash_near(a, b) AS near,
     simhash_band(a, 0) = simhash_band(b, 0) AND simhash_band(a, 0, :'criterion') <> simhash_band(a, 0)

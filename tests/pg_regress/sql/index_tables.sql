@@ -69,8 +69,7 @@ CREATE INDEX of_another ON docs (simhash_band(upper(body), 0), simhash_size(uppe
 CREATE INDEX half_dropped ON docs (simhash_band(body, 0), simhash_size(body));
 UPDATE pg_index SET indisvalid = false, indislive = indexrelid <> 'half_dropped'::regclass
 WHERE indexrelid IN ('docs_simhash_band0_idx_ccnew'::regclass, 'docs_simhash_band1_idx'::regclass,
-    'constrains'::regclass,
-    'of_another'::regclass, 'half_dropped'::regclass);
+    'constrains'::regclass, 'of_another'::regclass, 'half_dropped'::regclass);
 SELECT simhash_index('docs', 'body', bands => 2);
 SELECT simhash_index('docs', 'body', bands => 2);
 SELECT * FROM indexes;

@@ -9,9 +9,9 @@ CREATE TABLE other (id integer, k integer, simhash bigint, a integer DEFAULT -1,
     c integer DEFAULT -1, d integer DEFAULT -1);
 CREATE INDEX ON other (k);
 INSERT INTO other SELECT n, n, (SELECT simhash FROM docs WHERE id = 42) FROM generate_series(1, 50) n;
-CREATE TABLE t (id integer);
-INSERT INTO t SELECT generate_series(1, 100);
-ANALYZE other, t;
+CREATE TABLE numbers (id integer);
+INSERT INTO numbers SELECT generate_series(1, 100);
+ANALYZE other, numbers;
 SELECT simhash AS q FROM docs WHERE id = 42 \gset
 
 -- Functions that the planner inlines; one takes a whole row.
@@ -27,7 +27,8 @@ CREATE TABLE one (x integer);
 INSERT INTO one VALUES (1);
 SELECT tables, value_of(format($$
     SELECT count(*) FROM one LEFT JOIN (
-        SELECT t.id, EXISTS (SELECT FROM %s, other o WHERE o.k = t.id AND simhash_near(o.simhash, %s)) AS found FROM t
+        SELECT numbers.id, EXISTS (
+            SELECT FROM %s, other o WHERE o.k = numbers.id AND simhash_near(o.simhash, %s)) AS found FROM numbers
     ) s ON true,
     LATERAL (SELECT s.found AS f, x.x FROM one x WHERE s.found OFFSET 0) l,
     (SELECT id, simhash FROM docs UNION ALL SELECT id, simhash FROM docs) u

@@ -17,8 +17,7 @@ SELECT run_lines(format('SELECT id FROM docs WHERE simhash_near(body, %L)', :'bo
 SELECT array_agg(id ORDER BY id) FROM docs WHERE simhash_near(body, :'body');
 -- Fewer bands than are indexed. Near texts differ in two words: the two bands have also rows that are refuted.
 SELECT run_lines(format('SELECT id FROM docs WHERE simhash_near(body, %L, ''{"bands": 2, "resemblance": 0.97}'')',
-    :'body'),
-    'Removed|Bands|Index|Heap');
+    :'body'), 'Removed|Bands|Index|Heap');
 -- Nothing is near NULL, or a text without a word.
 SELECT run_lines('SELECT id FROM docs WHERE simhash_near(body, (SELECT body FROM docs WHERE id = ' || id || '))',
     'Index D|Index E|Heap') FROM generate_series(-1, 0) AS id;

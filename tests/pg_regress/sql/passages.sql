@@ -41,8 +41,7 @@ FROM (VALUES ('우리는 산길로 돌아서 집에 왔다. 그날은 비가 왔
 
 -- A share is 0 to 1.
 SELECT errors($$SELECT simhash_contains('a b c d', 'a b c d', 1.01)$$,
-    $$SELECT simhash_contains('a', 'b c d e', -0.1)$$,
-    $$SELECT simhash_contains('a b c d', 'a b c d', 'NaN')$$);
+    $$SELECT simhash_contains('a', 'b c d e', -0.1)$$, $$SELECT simhash_contains('a b c d', 'a b c d', 'NaN')$$);
 
 -- An index serves literals, parameters of generic plans, and columns of other tables; it finds what a full scan finds.
 CREATE TABLE docs (id integer PRIMARY KEY, body text);

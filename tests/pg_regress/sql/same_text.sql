@@ -15,7 +15,7 @@ SELECT a, b FROM (VALUES
     ('Wasser 6x1,5l PET', 'Wasser 6 x 1,5 l PET', true), ('total of 12.50EUR', 'total of 12.50 EUR', true),
     ('v1.2.3 of the parser', '1.2.3 of the parser', true), ('Powerbank 12 000 mAh', 'Powerbank 12000 mAh', true),
     (E'12\u202F000,50 EUR', '12.000,50 EUR', true), (E'12\u00A0000,50 EUR', '12.000,50 EUR', true),
-    ('release 1.2.30', 'release 1.30.2', false), ('Galaxy A15', 'Galaxy A51', false), ('20 m2', '20 m', false)) 
+    ('release 1.2.30', 'release 1.30.2', false), ('Galaxy A15', 'Galaxy A51', false), ('20 m2', '20 m', false))
     AS v (a, b, same)
 WHERE (simhash_resemblance(a, b, '{"tokens": "chars", "same": ["numbers"]}') > 0) <> same;
 -- By what does not count.

@@ -81,15 +81,13 @@ CREATE CAST (app.status AS json) WITH FUNCTION app.as_json(app.status);
 CREATE FUNCTION app.is_same(text, text) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT true';
 CREATE OPERATOR app.~~~ (FUNCTION = app.is_same, LEFTARG = text, RIGHTARG = text);
 CREATE TABLE app.typed (id integer PRIMARY KEY, status app.status, word app.word, pair app.pair, range app.words,
-    body text,
-    at timestamptz DEFAULT '2026-01-01', day date DEFAULT '2026-01-01', list text[], raw bytea, ratio float8,
+    body text, at timestamptz DEFAULT '2026-01-01', day date DEFAULT '2026-01-01', list text[], raw bytea, ratio float8,
     words app.word[], search regconfig);
 CREATE TEXT SEARCH CONFIGURATION app.english (COPY = pg_catalog.english);
 SELECT simhash_index('app.typed', 'body');
 -- A server without libxml refuses XML before the guard does.
 SELECT condition, regexp_replace(split_part(app.error(format('SELECT public.simhash_guard(''app.typed'', among => %L)',
-    condition)),
-    ' in among', 1), 'unsupported XML feature.*', 'cannot use an expression of the kind XmlExpr') AS error
+    condition)), ' in among', 1), 'unsupported XML feature.*', 'cannot use an expression of the kind XmlExpr') AS error
 FROM unnest(ARRAY[
     'app.is_open(body)', 'CASE WHEN id > 0 THEN body OPERATOR(app.~~~) body END', 'body::app.word IS NULL',
     'ARRAY[body]::app.word[] IS NULL', 'words = ''{}''', 'pair = ROW(''a'', ''b'')::app.pair', 'range @> body',
@@ -110,8 +108,7 @@ SELECT condition, error FROM unnest(ARRAY[
     'status = ''new''', 'status IN (''new'', ''old'')', 'word = ''a''', 'word IS NOT NULL', '(pair).a = ''a''',
     '(pair).b IS NULL',
     'pair IS NOT NULL', 'range IS NOT NULL', 'list[1] = ''a''', '''a'' = ANY (list)', 'body::integer > 0',
-    'ratio::numeric = 1',
-    'lower(body) LIKE ''a%'' OR body ~ ''b'' OR length(body) > 3',
+    'ratio::numeric = 1', 'lower(body) LIKE ''a%'' OR body ~ ''b'' OR length(body) > 3',
     'coalesce(body, ''x'') = CASE id WHEN 1 THEN ''a'' ELSE ''b'' END',
     'greatest(id, 3) = 3', '(id, body) > (1, ''a'')', 'at > now() - interval ''7 days''', 'day > current_date - 7',
     'day < now()', 'at::date = ''2026-01-01''', '(at AT TIME ZONE ''Europe/Berlin'')::date = day',
@@ -147,7 +144,8 @@ CREATE OPERATOR app.=== (FUNCTION = app.same, LEFTARG = anyelement, RIGHTARG = a
 CREATE OPERATOR app.==== (FUNCTION = texteq, LEFTARG = text, RIGHTARG = text);
 CREATE COLLATION app.folded (LOCALE = 'C');
 CREATE DOMAIN app.confirmed AS boolean CHECK (app.is_confirmed(value) IS NOT NULL);
-SELECT condition, app.error(format('SELECT public.simhash_guard(''app.stated'', among => '''', unless => %L)', condition))
+SELECT condition, app.error(format('SELECT public.simhash_guard(''app.stated'', among => '''', unless => %L)',
+    condition))
 FROM unnest(ARRAY['app.is_confirmed(state)', 'state OPERATOR(app.===) ''x''', 'state OPERATOR(app.====) ''x''',
     'app.confirmed(state)', 'length(state) > 5 AND app.is_confirmed(id)', 'state COLLATE app.folded = ''x''',
     'state || id = ''x''', 'to_jsonb(state) IS NULL', 'quote_literal(id) = ''x''',

@@ -66,6 +66,9 @@ END
 $$;
 -- Runs a statement that a query makes.
 CREATE FUNCTION run(statement text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN EXECUTE statement; END $$;
+-- The same without the statement's notices.
+CREATE FUNCTION run_quietly(statement text) RETURNS void LANGUAGE plpgsql SET client_min_messages = warning AS
+    $$ BEGIN EXECUTE statement; END $$;
 -- The only value that a query returns.
 CREATE FUNCTION value_of(query text, OUT value text) LANGUAGE plpgsql AS $$ BEGIN EXECUTE query INTO value; END $$;
 -- The locks of guards, in all sessions.

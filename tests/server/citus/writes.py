@@ -13,7 +13,7 @@ import sys
 import unittest
 
 sys.path.append(f"{sys.path[0]}/..")
-from distributed import FIRST, OTHERS, SERVERS, Tests, connect, statements
+from distributed import FIRST, OTHERS, SERVERS, DistributedTest, connect, statements
 
 PAGE = pathlib.Path("docs/servers.md").read_text(encoding="utf-8")
 
@@ -26,9 +26,9 @@ SELECT simhash_attach('tenants', 'fp');
 CREATE TABLE copies (id bigint PRIMARY KEY, fp bigint, near bigint);
 SELECT create_reference_table('copies');
 SELECT simhash_attach('copies', 'fp');
-CREATE TABLE here (id bigint PRIMARY KEY, fp bigint, near bigint);
-SELECT citus_add_local_table_to_metadata('here');
-SELECT simhash_attach('here', 'fp');
+CREATE TABLE local_rows (id bigint PRIMARY KEY, fp bigint, near bigint);
+SELECT citus_add_local_table_to_metadata('local_rows');
+SELECT simhash_attach('local_rows', 'fp');
 CREATE TABLE registered (tenant integer, id bigint, fp bigint, PRIMARY KEY (tenant, id));
 SELECT create_distributed_table('registered', 'tenant', shard_count => 6);
 CREATE TABLE register (tenant integer, id bigint, fp bigint, PRIMARY KEY (tenant, id));
@@ -46,7 +46,7 @@ END $$;
 FINGERPRINT = "hashint8extended(%(group)s, 0) # (1::bigint << %(bit)s)"
 
 
-class OnCoordinator(Tests):
+class OnCoordinator(DistributedTest):
     @classmethod
     def connect(cls, server=FIRST):
         connection = connect(server)
@@ -71,7 +71,7 @@ class Guards(OnCoordinator):
         self.assertGreater(counts["stored"], 0)
         self.assertGreater(counts["refused"], 0)
 
-    def pairs(self, table, group=""):
+    def count_pairs(self, table, group=""):
         arrays = f"SELECT array_agg(id) AS ids, array_agg(fp) AS prints FROM writes.{table} {group}"
         return self.on_coordinator(f"SELECT count(*) FROM ({arrays}) AS t, simhash_pairs(ids, prints)")[0][0]
 
@@ -84,11 +84,11 @@ class Guards(OnCoordinator):
                 f"SELECT simhash_guard('writes.tenants', '{action}', scope => '{{tenant}}', source => 'fp')",
             )
             self.write_guarded(insert)
-            self.assertEqual(self.pairs("tenants", "GROUP BY tenant"), 0)
+            self.assertEqual(self.count_pairs("tenants", "GROUP BY tenant"), 0)
         # Without a guard, the same writers store pairs.
         self.on_coordinator("SELECT simhash_unguard('writes.tenants')", "TRUNCATE writes.tenants")
         self.write_in_groups(insert)
-        self.assertGreater(self.pairs("tenants", "GROUP BY tenant"), 0)
+        self.assertGreater(self.count_pairs("tenants", "GROUP BY tenant"), 0)
 
     def test_marks(self):
         """The mark of a key of two columns is the column outside the scope."""
@@ -108,27 +108,27 @@ class Guards(OnCoordinator):
                 "TRUNCATE writes.copies", f"SELECT simhash_guard('writes.copies', '{action}', source => 'fp')"
             )
             self.write_guarded(f"INSERT INTO writes.copies VALUES (%(id)s, {FINGERPRINT})")
-            self.assertEqual(self.pairs("copies"), 0)
+            self.assertEqual(self.count_pairs("copies"), 0)
             copy = "SELECT md5(string_agg(c::text, ',' ORDER BY id)) FROM writes.copies AS c"
             self.assertEqual(len({self.on(server, copy)[0] for server in SERVERS}), 1)
 
-    def test_here(self):
+    def test_local_table(self):
         """A local table that Citus manages. Writes through other servers reach it too."""
-        self.on_coordinator("SELECT simhash_guard('writes.here', 'skip', source => 'fp')")
-        self.write_guarded(f"INSERT INTO writes.here VALUES (%(id)s, {FINGERPRINT})")
-        self.assertEqual(self.pairs("here"), 0)
+        self.on_coordinator("SELECT simhash_guard('writes.local_rows', 'skip', source => 'fp')")
+        self.write_guarded(f"INSERT INTO writes.local_rows VALUES (%(id)s, {FINGERPRINT})")
+        self.assertEqual(self.count_pairs("local_rows"), 0)
 
     def test_register(self):
         """Deduplication across all shards, by a register on the coordinator."""
         add = f"SELECT WHERE writes.add_row(%(tenant)s, %(id)s, {FINGERPRINT})"
         self.write_guarded(add, [FIRST], groups=4000)
-        self.assertEqual(self.pairs("registered"), 0)
+        self.assertEqual(self.count_pairs("registered"), 0)
         rows = "SELECT count(*), sum(id), bit_xor(fp) FROM writes.{}"
         self.assertEqual(self.on_coordinator(rows.format("register")), self.on_coordinator(rows.format("registered")))
         # Without a guard, the same writers store pairs.
         self.on_coordinator("SELECT simhash_unguard('writes.register')", "TRUNCATE writes.register, writes.registered")
         self.write_in_groups(add, [FIRST], groups=4000)
-        self.assertGreater(self.pairs("registered"), 0)
+        self.assertGreater(self.count_pairs("registered"), 0)
 
 
 class Commands(OnCoordinator):

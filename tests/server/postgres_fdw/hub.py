@@ -30,8 +30,8 @@ def create_database(name):
                 CREATE USER MAPPING FOR postgres SERVER {server} OPTIONS (user 'postgres')""")
 
 
-def new_plans():
-    """The plans that each of the other servers has logged since the last call, as lists of nodes from the top."""
+def read_new_plans():
+    """The plans that each of the other servers has logged since the last call, each as a list of its nodes."""
     plans = {}
     for server in OTHERS:
         text = pathlib.Path(SERVERS[server][0], f"{server}.log").read_bytes()
@@ -39,15 +39,15 @@ def new_plans():
         log_offsets[server] = len(text)
         found = (json.loads(plan)["Plan"] for plan in PLAN.findall(new))
         # EXPLAIN, which use_remote_estimate sends, logs a plan without rows.
-        plans[server] = [list(nodes(plan)) for plan in found if "Actual Rows" in plan]
+        plans[server] = [list(nodes_of(plan)) for plan in found if "Actual Rows" in plan]
     return plans
 
 
-def nodes(plan):
-    """A node of a plan, and all below it."""
+def nodes_of(plan):
+    """The nodes of a plan, from the top."""
     yield plan
     for below in plan.get("Plans", []):
-        yield from nodes(below)
+        yield from nodes_of(below)
 
 
 def node_type(node):

@@ -6,7 +6,7 @@ nothing is indexed. The plans that the servers log show whether they have search
 The arguments are the addresses of the servers hub, one and two.
 """
 
-from hub import OTHERS, connect, create_database, new_plans, node_type
+from hub import OTHERS, connect, create_database, node_type, read_new_plans
 from distributed import FORMS, PRINT_OF, WORDS, Comparison
 
 DATABASE = "searches"
@@ -64,8 +64,7 @@ FORMS_OF_TEXTS = {
     "contains": ("SELECT id FROM {t} WHERE simhash_contains(body, words($1, 20))", "Bitmap Index Scan", False),
     "runs": (
         "SELECT id FROM {t} WHERE simhash_passages(body) && (SELECT simhash_clue(words($1, 20)))",
-        "Bitmap Index Scan",
-        True,
+        "Bitmap Index Scan", True,
     ),
     "near texts": ("SELECT id FROM {t} WHERE simhash_near(body, words($1, 60))", SEARCH, False),
     "near texts of a sub-select": ("SELECT id FROM {t} WHERE simhash_near(body, (SELECT words($1, 60)))", SEARCH, True),
@@ -92,7 +91,7 @@ class Test(Comparison):
             self.connection.close()
         self.connection = connect(database=DATABASE)
 
-    def options(self, options):
+    def set_options(self, options):
         for server in OTHERS:
             self.connection.execute(f"ALTER SERVER {server} OPTIONS ({options})")
         self.connect()
@@ -101,8 +100,8 @@ class Test(Comparison):
         """The sorted rows, and the plans of the other servers. The number is a distance, or one of rows."""
         self.connection.execute(f"SET plan_cache_mode = force_{mode}_plan")
         with self.prepared(form, table):
-            new_plans()
-            return self.rows(f"EXECUTE form ({query}, {number})"), new_plans()
+            read_new_plans()
+            return self.rows(f"EXECUTE form ({query}, {number})"), read_new_plans()
 
     def compare(self, name, form, table, *, searches=True, copy_form=None, servers=OTHERS, times=4):
         """Runs a form by several queries. Its rows must be those of the copy. Each of these servers must have searched
@@ -124,11 +123,11 @@ class Test(Comparison):
                 fetched = max([fetched, *(plan[0]["Actual Rows"] for plan in plans[server])])
         return fetched
 
-    def all_are(self, wanted, plans):
+    def all_have_run(self, wanted, plans):
         """Whether each of the other servers has run a plan with a node of that kind."""
         return all(any(node_type(node) == wanted for plan in plans[server] for node in plan) for server in OTHERS)
 
-    def all_forms(self, options, *, searches=True, times=2):
+    def compare_all_forms(self, options, *, searches=True, times=2):
         for name, form in FORMS.items():
             servers = ("one",) if name == "tenant" else OTHERS
             label = f"{options}: {name}"
@@ -138,14 +137,14 @@ class Test(Comparison):
             elif name not in ("UPDATE", "DELETE"):
                 self.check(label, fetched >= ROWS / 2, f"only {fetched} rows were fetched")
 
-    def nearest(self, options):
+    def compare_nearest(self, options):
         """Each server sorts its table, unless it has a LIMIT of its own."""
         self.compare(f"{options}: nearest", NEAREST, "prints", searches=False)
         call = "SELECT distance FROM nearest($1, $2)"
         fetched = self.compare(f"{options}: nearest", call, "prints", copy_form=NEAREST)
         self.check(f"{options}: nearest", fetched <= 8, f"{fetched} rows were fetched")
 
-    def texts(self):
+    def compare_texts(self):
         """Searches of texts by their own indexes. A clue that the hub's plan does not have as a value is not sent."""
         for tenant, server in (1, "one"), (3, "two"):
             with connect(server, DATABASE) as connection:
@@ -170,13 +169,13 @@ class Test(Comparison):
                 rows, plans = self.answer(form, "texts", query, 0, mode)
                 expected, _ = self.answer(form, "texts_copy", query, 0, mode)
                 self.check_rows(f"{name}, {mode}", rows, expected)
-                self.check(f"{name}, {mode}", rows and self.all_are(wanted, plans) == is_sent, plans)
+                self.check(f"{name}, {mode}", rows and self.all_have_run(wanted, plans) == is_sent, plans)
 
     def run(self):
         self.set_up()
-        self.texts()
-        self.all_forms("with extensions")
-        self.nearest("with extensions")
+        self.compare_texts()
+        self.compare_all_forms("with extensions")
+        self.compare_nearest("with extensions")
         # The servers' indexes within a tenant.
         _, plans = self.answer(FORMS["tenant"], "prints", 42, 3, "custom")
         scopes = [node.get("Scope") for plan in plans["one"] for node in plan]
@@ -184,18 +183,18 @@ class Test(Comparison):
 
         fetched = self.compare("join", JOIN, "prints", searches=False, times=1)
         self.check("join", fetched >= ROWS, f"{fetched} rows were fetched")
-        self.options("ADD use_remote_estimate 'true'")
+        self.set_options("ADD use_remote_estimate 'true'")
         self.compare("join with use_remote_estimate", JOIN, "prints")
-        self.all_forms("with use_remote_estimate")
+        self.compare_all_forms("with use_remote_estimate")
 
-        self.options("ADD async_capable 'true', DROP use_remote_estimate")
+        self.set_options("ADD async_capable 'true', DROP use_remote_estimate")
         plan = self.plan("SELECT id FROM prints WHERE simhash_near(fp, 42)")
         self.check("async", sum("Async Foreign Scan" in line for line in plan) == 2, *plan)
-        self.all_forms("async")
-        self.nearest("async")
+        self.compare_all_forms("async")
+        self.compare_nearest("async")
         # Without the option, the same rows are found among all rows, which are fetched.
-        self.options("DROP extensions, ADD fetch_size '10000'")
-        self.all_forms("without extensions", searches=False, times=1)
+        self.set_options("DROP extensions, ADD fetch_size '10000'")
+        self.compare_all_forms("without extensions", searches=False, times=1)
         self.end()
 
 

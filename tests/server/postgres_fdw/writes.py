@@ -1,5 +1,5 @@
-"""Writes through the hub into tables with guards on two servers; the errors of
-docs/servers.md, on the tables that the page has made; and simhash_attach on a hub.
+"""Writes through the hub into tables with guards on two servers; the errors of docs/servers.md, on the tables that the
+page has made; and simhash_attach on a hub.
 
     python tests/server/postgres_fdw/writes.py NAME=HOST:PORT...
 
@@ -8,10 +8,11 @@ The arguments are the addresses of the servers hub, one and two.
 
 import pathlib
 import unittest
+from functools import partial
 
 import psycopg
 from hub import OTHERS, create_database
-from distributed import Tests, in_threads
+from distributed import DistributedTest, run_in_threads
 
 PAGE = pathlib.Path("docs/servers.md").read_text(encoding="utf-8")
 
@@ -23,7 +24,7 @@ CREATE FUNCTION text_of(n integer) RETURNS text LANGUAGE sql IMMUTABLE
 INSERT = "INSERT INTO docs (id, tenant_id, body) VALUES (%s, %s, text_of(%s) || %s)"
 
 
-class Hub(Tests):
+class Hub(DistributedTest):
     def setUp(self):
         self.hub = self.connect()
         self.addCleanup(self.hub.close)
@@ -100,14 +101,8 @@ class Guards(Hub):
             self.assertEqual(self.ids(), [1, 2, 3, 5])
 
     def test_skip(self):
-        rows = [
-            (5, 1, 1, " more"),
-            (6, 1, 6, ""),
-            (7, 3, 1, " more"),
-            (8, 3, 8, ""),
-            (9, 2, 1, ""),
-            (10, 2, 1, " more"),
-        ]
+        rows = [(5, 1, 1, " more"), (6, 1, 6, ""), (7, 3, 1, " more"), (8, 3, 8, ""), (9, 2, 1, ""),
+                (10, 2, 1, " more")]
         values = ", ".join(f"({id}, {tenant}, text_of({n}) || '{more}')" for id, tenant, n, more in rows)
         for batch_size in 1, 100:
             self.guard("skip", batch_size)
@@ -166,7 +161,7 @@ class Guards(Hub):
                     codes.append(error.sqlstate)
                     session.execute("ROLLBACK")
 
-            in_threads([lambda session=session, row=rows[1]: wait(session, row) for session, rows in sessions.items()])
+            run_in_threads([partial(wait, session, row) for session, (_, row) in sessions.items()])
             self.assertIn("55P03", codes)
             self.assertLessEqual(set(codes), {"55P03", "23P01"})
 
@@ -242,12 +237,12 @@ class Page(Hub):
                 f"CREATE FOREIGN TABLE others_{server} PARTITION OF others FOR VALUES IN ({tenant}) SERVER {server}"
                 " OPTIONS (table_name 'others')"
             )
-        again = "SELECT simhash_detach('others')", """SELECT simhash_attach('others', 'body', '{"ngram": 2}')"""
-        self.on("two", *again)
+        detach = "SELECT simhash_detach('others')"
+        self.on("two", detach, """SELECT simhash_attach('others', 'body', '{"ngram": 2}')""")
         hint = 'Attach the table on its server "two" with the same options'
         with self.fails("55000", message.format("others_two"), hint):
             self.hub.execute(attach)
-        self.on("two", again[0], attach)
+        self.on("two", detach, attach)
         self.hub.execute(attach)
         found = self.hub.execute("SELECT tenant_id FROM others WHERE simhash_near(simhash, simhash(body)) ORDER BY 1")
         self.assertEqual(found.fetchall(), [(1,), (2,)])

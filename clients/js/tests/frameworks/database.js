@@ -7,7 +7,7 @@ export const TEXT = words.join(' ')
 export const NEAR = [...words.slice(0, -1), 'another'].join(' ')
 export const OTHER = words.map((word) => word + word).join(' ')
 
-// Makes the database and lets later connections use it.
+// Makes the database anew. Later connections are to it.
 export async function createDatabase(name) {
   const client = new pg.Client({ database: 'postgres' })
   await client.connect()
@@ -17,24 +17,24 @@ export async function createDatabase(name) {
   process.env.PGDATABASE = name
 }
 
-// A statement that stores texts of 200 random words in the table docs, also with a URL.
-export function fillStatement(rows, { url = false } = {}) {
-  return `INSERT INTO docs (${url ? 'url, ' : ''}body)
-    SELECT ${url ? "'/' || doc," : ''} string_agg(substr(md5(doc || ' ' || word), 1, 8), ' ' ORDER BY word)
+// A statement that fills the table docs with so many texts of 200 random words, and with URLs if it has this column.
+export function fillStatement(rows, { hasUrl = false } = {}) {
+  return `INSERT INTO docs (${hasUrl ? 'url, ' : ''}body)
+    SELECT ${hasUrl ? "'/' || doc," : ''} string_agg(substr(md5(doc || ' ' || word), 1, 8), ' ' ORDER BY word)
     FROM generate_series(1, ${rows}) AS doc, generate_series(1, 200) AS word GROUP BY doc ORDER BY doc`
 }
 
-// Makes the table docs anew, with indexes and a guard. `id` is the type of its key.
-export async function createDocs(query, { id = 'bigserial' } = {}) {
+// Makes the table docs anew, with indexes and a guard.
+export async function createDocs(query, { keyType = 'bigserial' } = {}) {
   await query('CREATE EXTENSION IF NOT EXISTS pg_simhash')
   await query('DROP TABLE IF EXISTS docs')
-  await query(`CREATE TABLE docs (id ${id} PRIMARY KEY, body text NOT NULL)`)
+  await query(`CREATE TABLE docs (id ${keyType} PRIMARY KEY, body text NOT NULL)`)
   await query("SELECT simhash_index('docs', 'body')")
   await query("SELECT simhash_guard('docs')")
 }
 
 // What a tool that compares a model with the table docs may change: columns, indexes, triggers, and their comments.
-export async function objects(query) {
+export async function readObjects(query) {
   const rows = await query(`
     SELECT concat_ws(' ', attname, format_type(atttypid, atttypmod), nullif(attnotnull, false),
         pg_get_expr(adbin, adrelid), col_description(attrelid, attnum)) AS object

@@ -26,8 +26,8 @@ test('a Number loses fingerprints', async () => {
   await query("SELECT simhash_unguard('docs')")
   await query("SELECT simhash_attach('docs', 'body')")
   await query(fillStatement(500))
-  // How many rows a search finds by the fingerprint that a query has returned.
-  const found = async (column, parse) => {
+  // Of how many rows a search finds the row by its fingerprint, as a query has returned it.
+  const countFound = async (column, parse) => {
     const getTypeParser = (type, format) =>
       (parse && type === pg.types.builtins.INT8) ? parse : pg.types.getTypeParser(type, format)
     const { rows } = await page.pool.query({
@@ -40,12 +40,12 @@ test('a Number loses fingerprints', async () => {
     }
     return count
   }
-  assert.equal(await found('simhash', BigInt), 500)
-  assert.equal(await found('simhash', String), 500)
-  assert.equal(await found('simhash::text'), 500)
+  assert.equal(await countFound('simhash', BigInt), 500)
+  assert.equal(await countFound('simhash', String), 500)
+  assert.equal(await countFound('simhash::text'), 500)
   // The figure of the page.
-  assert.equal(await found('simhash', Number), 114)
-  assert.equal(await found('to_jsonb(simhash)'), 114)
+  assert.equal(await countFound('simhash', Number), 114)
+  assert.equal(await countFound('to_jsonb(simhash)'), 114)
   const [{ doc }] = await query('SELECT row_to_json(docs) AS doc FROM docs LIMIT 1')
   assert.equal(typeof doc.simhash, 'number')
   assert.throws(() => JSON.stringify({ simhash: 1n }), TypeError)

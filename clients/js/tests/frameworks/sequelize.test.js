@@ -1,7 +1,7 @@
 // docs/frameworks/node_orms.md: Sequelize. The page's code is in page/.
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { createDatabase, createDocs, objects, TEXT } from './database.js'
+import { createDatabase, createDocs, readObjects, TEXT } from './database.js'
 import { testGuard } from './guard.js'
 
 await createDatabase('node_sequelize')
@@ -13,10 +13,10 @@ after(() => page.sequelize.close())
 beforeEach(() => createDocs(query))
 
 test('sync({ alter: true }) changes nothing, and a row that was read can be written', async () => {
-  const found = await objects(query)
+  const before = await readObjects(query)
   await page.Doc.sync()
   await page.Doc.sync({ alter: true })
-  assert.deepEqual(await objects(query), found)
+  assert.deepEqual(await readObjects(query), before)
   await page.insert(TEXT)
   await page.Doc.upsert((await page.Doc.findOne()).get())
 })

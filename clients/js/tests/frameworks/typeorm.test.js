@@ -1,7 +1,7 @@
 // docs/frameworks/node_orms.md: TypeORM. The page's code is in page/.
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { createDatabase, createDocs, objects } from './database.js'
+import { createDatabase, createDocs, readObjects } from './database.js'
 import { testGuard } from './guard.js'
 
 await createDatabase('node_typeorm')
@@ -14,9 +14,9 @@ after(() => page.source.destroy())
 beforeEach(() => createDocs(query))
 
 test('synchronize changes nothing', async () => {
-  const found = await objects(query)
+  const before = await readObjects(query)
   await page.source.synchronize()
-  assert.deepEqual(await objects(query), found)
+  assert.deepEqual(await readObjects(query), before)
 })
 
 testGuard({

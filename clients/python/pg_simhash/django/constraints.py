@@ -48,11 +48,7 @@ class NoNearDuplicate(BaseConstraint):
     create_sql = remove_sql = constraint_sql
 
     def validate(
-        self,
-        model: type[Model],
-        instance: Model,
-        exclude: Collection[str] | None = None,
-        using: str = DEFAULT_DB_ALIAS,
+        self, model: type[Model], instance: Model, exclude: Collection[str] | None = None, using: str = DEFAULT_DB_ALIAS
     ) -> None:
         text = getattr(instance, self.source)
         if not text or not {self.source, *self.scope}.isdisjoint(exclude or ()):
@@ -66,6 +62,7 @@ class NoNearDuplicate(BaseConstraint):
         rows = rows.filter(**{field: getattr(instance, field) for field in self.scope})
         if self.among is not None:
             among = self.among.replace("%", "%%")
+            # The condition may end with a comment, which lasts to the end of its line.
             rows = rows.filter(RawSQL(f"({among}\n)", (), output_field=BooleanField()))
         if rows.exists():
             error = ValidationError(self.get_violation_error_message(), code=self.violation_error_code)

@@ -16,7 +16,7 @@ class FingerprintField(models.BigIntegerField):
             expression=SimHash("body"), output_field=FingerprintField(), db_persist=True, null=True
         )
 
-    A text without a word has no fingerprint, so it is ``null=True``. Forms leave the field out.
+    A text without a word has no fingerprint, so the field is ``null=True``. Forms leave the field out.
     """
 
     description = "SimHash fingerprint (64 bits)"
@@ -32,10 +32,8 @@ class FingerprintField(models.BigIntegerField):
         return name, "pg_simhash.django.FingerprintField", args, kwargs
 
     def get_prep_value(self, value: Any) -> Any:
-        """Checks a fingerprint for the database. Unsigned integers are refused, not wrapped around.
-
-        So are floats, which have lost bits.
-        """
+        """Checks a fingerprint for the database. Unsigned integers are refused, not wrapped around, and so are floats,
+        which have lost bits."""
         if isinstance(value, float):
             raise TypeError(f"Fingerprint {value!r} is a float, which cannot have all bits of a fingerprint.")
         value = super().get_prep_value(value)

@@ -58,7 +58,7 @@ class Near(Lookup):
 
     def __init__(self, lhs: Any, rhs: Any) -> None:
         rhs, max_distance = rhs if isinstance(rhs, (tuple, list)) else (rhs, DEFAULT_DISTANCE)
-        # It becomes a constant in the SQL.
+        # The distance becomes a constant in the SQL.
         self.max_distance = int(max_distance)
         if isinstance(rhs, str):
             raise ValueError(f"The lookup near takes a fingerprint: search for a text with SimHash(Value({rhs!r})).")

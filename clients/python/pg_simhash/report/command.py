@@ -11,7 +11,7 @@ from .difference import visible
 
 
 def main(arguments: list[str]) -> int:
-    given = parser().parse_args(arguments)
+    given = argument_parser().parse_args(arguments)
     # The packages of the extra, which --help does not need.
     try:
         import psycopg
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def parser() -> argparse.ArgumentParser:
+def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m pg_simhash report",
         description="Write a page about the near-duplicates of a table, as HTML, to the standard output. It reads a "

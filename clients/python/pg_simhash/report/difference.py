@@ -6,6 +6,7 @@ Spaces and punctuation around words do not count, as they do not for the feature
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 import string
 import sys
@@ -56,51 +57,52 @@ class Word(NamedTuple):
 
 
 def differences(a: str, b: str, options: Mapping[str, Any] | None = None) -> tuple[list[slice], list[slice]]:
-    """Where two texts, of which the markup was removed, have words that the other one lacks by options of comparing
-    texts, among those that are in no run which both have."""
+    """Where the words are that only one of two texts without markup has, by the options of comparing texts. Runs that
+    both have are no difference, wherever they are. The other words are compared in their order."""
     options = {key: value for key, value in (options or {}).items() if key in ("tokens", "case_fold", "ignore")}
     # The demo shows a page without the compiled module.
-    found = runs(BEGIN + a + END, BEGIN + b + END, **options) if runs is not None else []
+    common_runs = runs(BEGIN + a + END, BEGIN + b + END, **options) if runs is not None else []
+    runs_of_a = [(run.content_start, run.content_end) for run in common_runs]
+    runs_of_b = sorted((run.clue_start, run.clue_end) for run in common_runs)
     fold = str.casefold if options.get("case_fold", True) else str
-    of_b = sorted((run.clue_start, run.clue_end) for run in found)
-    words = _outside(a, [(run.content_start, run.content_end) for run in found], fold), _outside(b, of_b, fold)
-    compared = [[word.folded for word in of_text] for of_text in words]
-    common_prefix = _common(*compared)
-    common_suffix = _common(*(list(reversed(of_text[common_prefix:])) for of_text in compared))
+    words = _words_outside(a, runs_of_a, fold), _words_outside(b, runs_of_b, fold)
+    folded = [[word.folded for word in of_text] for of_text in words]
+    common_prefix = _count_common(*folded)
+    common_suffix = _count_common(*(of_text[common_prefix:][::-1] for of_text in folded))
     differing = (of_text[common_prefix : len(of_text) - common_suffix] for of_text in words)
-    first, second = (of_text[:MAX_COMPARED_WORDS] for of_text in differing)
-    matcher = difflib.SequenceMatcher(None, [word.folded for word in first], [word.folded for word in second], False)
-    for at, other, size in reversed(matcher.get_matching_blocks()):
-        del first[at : at + size], second[other : other + size]
-    return _joined(first), _joined(second)
+    only_a, only_b = (of_text[:MAX_COMPARED_WORDS] for of_text in differing)
+    matcher = difflib.SequenceMatcher(None, [word.folded for word in only_a], [word.folded for word in only_b], False)
+    for start_in_a, start_in_b, size in reversed(matcher.get_matching_blocks()):
+        del only_a[start_in_a : start_in_a + size], only_b[start_in_b : start_in_b + size]
+    return _join_neighbours(only_a), _join_neighbours(only_b)
 
 
-def _outside(text: str, shared: list[tuple[int, int]], fold: Callable[[str], str]) -> list[Word]:
-    """The words that are in none of these parts."""
+def _words_outside(text: str, common_runs: list[tuple[int, int]], fold: Callable[[str], str]) -> list[Word]:
+    """The words that are in none of these runs, whose positions count from BEGIN on."""
     words: list[Word] = []
-    parts = iter([*shared, (len(BEGIN) + len(text) + 1, sys.maxsize)])
-    start, end = next(parts)
+    rest = iter([*common_runs, (len(BEGIN) + len(text) + 1, sys.maxsize)])
+    run_start, run_end = next(rest)
     for number, found in enumerate(WORD.finditer(text)):
-        first = found.end() - len(found[0].lstrip(PUNCTUATION))
-        last = found.start() + len(found[0].rstrip(PUNCTUATION))
-        while end < last + len(BEGIN):
-            start, end = next(parts)
-        if first < last and first + len(BEGIN) < start:
-            words.append(Word(fold(text[first:last]), number, slice(first, last)))
+        start = found.end() - len(found[0].lstrip(PUNCTUATION))
+        end = found.start() + len(found[0].rstrip(PUNCTUATION))
+        while run_end < end + len(BEGIN):
+            run_start, run_end = next(rest)
+        if start < end and start + len(BEGIN) < run_start:
+            words.append(Word(fold(text[start:end]), number, slice(start, end)))
     return words
 
 
-def _common(a: list[str], b: list[str]) -> int:
-    """How many words the beginnings have in common."""
+def _count_common(a: list[str], b: list[str]) -> int:
+    """How many words two lists have in common at their beginnings."""
     return next((count for count, (own, other) in enumerate(zip(a, b)) if own != other), min(len(a), len(b)))
 
 
-def _joined(words: list[Word]) -> list[slice]:
-    """The places of words; neighbours are one."""
+def _join_neighbours(words: list[Word]) -> list[slice]:
+    """The places of words; those of neighbours are joined to one."""
     joined: list[slice] = []
     last = None
     for word in words:
-        if joined and last == word.number - 1:
+        if last == word.number - 1:
             joined[-1] = slice(joined[-1].start, word.where.stop)
         else:
             joined.append(word.where)
@@ -114,13 +116,13 @@ def overlap(a: slice, b: slice) -> bool:
 
 def union(marks: Iterable[list[slice]]) -> list[slice]:
     """All marks of one text, in its order; those that overlap are one."""
-    found: list[slice] = []
-    for mark in sorted((mark for some in marks for mark in some), key=lambda mark: mark.start):
-        if found and overlap(found[-1], mark):
-            found[-1] = slice(found[-1].start, max(found[-1].stop, mark.stop))
+    joined: list[slice] = []
+    for mark in sorted(itertools.chain(*marks), key=lambda mark: mark.start):
+        if joined and overlap(joined[-1], mark):
+            joined[-1] = slice(joined[-1].start, max(joined[-1].stop, mark.stop))
         else:
-            found.append(mark)
-    return found
+            joined.append(mark)
+    return joined
 
 
 def visible(text: str) -> str:
@@ -133,17 +135,17 @@ def excerpt(text: str, marks: list[slice]) -> list[Piece]:
     if not marks:
         return [Piece(_cut(text, MAX_PLAIN_CHARACTERS, 0), False)]
     pieces: list[Piece] = []
-    at = 0
+    end = 0
     for mark in marks[:MAX_MARKS]:
-        pieces.append(Piece(_cut(text[at : mark.start], CONTEXT_CHARACTERS if at else 0, CONTEXT_CHARACTERS), False))
+        pieces.append(Piece(_cut(text[end : mark.start], CONTEXT_CHARACTERS if end else 0, CONTEXT_CHARACTERS), False))
         pieces.append(Piece(_cut(text[mark], MAX_MARK_CHARACTERS, 0), True))
-        at = mark.stop
-    return [*pieces, Piece(_cut(text[at:], CONTEXT_CHARACTERS, 0), False)]
+        end = mark.stop
+    return [*pieces, Piece(_cut(text[end:], CONTEXT_CHARACTERS, 0), False)]
 
 
-def _cut(text: str, before: int, after: int) -> str:
-    """The beginning and the end of a text, to whole words; all of it if it is short."""
-    if len(text) > before + after:
-        begin, end = text[:before], text[len(text) - after :]
+def _cut(text: str, first: int, last: int) -> str:
+    """The first and the last characters of a text, so many, without parts of words; all of it if it is short."""
+    if len(text) > first + last:
+        begin, end = text[:first], text[len(text) - last :]
         text = f"{PART_OF_LAST_WORD.sub('', begin)} … {PART_OF_FIRST_WORD.sub('', end)}"
     return visible(text)

@@ -18,9 +18,9 @@ import psycopg
 from psycopg.sql import SQL, Composable, Identifier
 
 from .difference import Piece, differences, excerpt, overlap, union, visible
-from .sample import LEAST_SHOWN, MAX_GROUP_ROWS, MAX_NEAR_ROWS, Pair, RowId, Text, group, look_ups, text
+from .sample import LEAST_SHOWN, MAX_GROUP_ROWS, MAX_NEAR_ROWS, Pair, RowId, Text, look_up_rows, read_group, read_text
 from .summary import Summary, interval, spread, summarize
-from .table import Table, find
+from .table import Table, read_table
 
 HERE = Path(__file__).parent
 
@@ -66,7 +66,7 @@ class ShownGroup(NamedTuple):
 
 
 def write(given: argparse.Namespace) -> str:
-    """The page for the arguments of the command."""
+    """The page that the arguments of the command ask for."""
     application = "pg_simhash report"
     with psycopg.connect(given.database, client_encoding="UTF8", fallback_application_name=application) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -74,8 +74,8 @@ def write(given: argparse.Namespace) -> str:
         connection.add_notice_handler(_warn)
         # Compiling costs more than it saves: each look-up is short.
         connection.execute("SET LOCAL jit = off")
-        table = find(connection, given)
-        summary = summarize(_with_progress(look_ups(table, given.sample)), table.criterion["resemblance"])
+        table = read_table(connection, given)
+        summary = summarize(_with_progress(look_up_rows(table, given.sample)), table.criterion["resemblance"])
         return render(table, summary, is_sample=given.sample < table.rows)
 
 
@@ -90,8 +90,8 @@ def render(table: Table, summary: Summary, is_sample: bool) -> str:
     )
     [[database, time]] = table.connection.execute(DATABASE)
     script = (HERE / "page.js").read_text(encoding="utf-8")
-    kinds = {"duplicates": summary.duplicates, "others": summary.others}
-    pairs = {kind: [_shown(table, pair) for pair in summary.examples(of)] for kind, of in kinds.items()}
+    sides = {"duplicates": summary.duplicates, "others": summary.others}
+    examples = {side: [_show_pair(table, pair) for pair in summary.examples(pairs)] for side, pairs in sides.items()}
     return environment.get_template("page.html").render(
         table=table,
         criterion=table.criterion,
@@ -99,14 +99,14 @@ def render(table: Table, summary: Summary, is_sample: bool) -> str:
         database=database,
         time=time,
         rows=summary.rows,
-        counts={kind: len(of) for kind, of in kinds.items()},
+        counts={side: len(pairs) for side, pairs in sides.items()},
         is_sample=is_sample,
         in_table=lambda count: _in_table(table, summary, count),
         resemblances=summary.resemblances(),
         slider=_slider(summary),
-        groups=_groups(table, summary),
-        pairs=pairs,
-        has_tags="markup" not in table.compared_with() and _have_tags(pairs),
+        groups=_show_groups(table, summary),
+        pairs=examples,
+        has_tags="markup" not in table.compared_with() and _have_tags(examples),
         clean_up=None if table.keeps_duplicates() else _clean_up(table).as_string().strip(),
         guard=None if table.guard else _guard(table).as_string(),
         most_near=MAX_NEAR_ROWS,
@@ -119,13 +119,13 @@ def render(table: Table, summary: Summary, is_sample: bool) -> str:
 
 
 def _in_table(table: Table, summary: Summary, count: int) -> str:
-    """How many rows of the table so many of the sample stand for."""
+    """How many rows of the table this number of rows of the sample stands for."""
     low, high = (_rounded(share * table.rows) for share in interval(count, summary.rows))
     return f"about {_rounded(count * table.rows / summary.rows)} ({low} to {high})"
 
 
 def _rounded(count: float) -> str:
-    """To three digits: more would be noise."""
+    """A number of rows to three digits: more digits would be noise."""
     digits = 10 ** max(math.floor(math.log10(max(count, 1))) - 2, 0)
     return f"{round(count / digits) * digits:,}"
 
@@ -153,46 +153,45 @@ def _with_progress(pairs: Iterable[Pair | None]) -> Iterator[Pair | None]:
     print(f"looked up {count} rows; writing the page", file=sys.stderr)
 
 
-def _shown(table: Table, pair: Pair) -> ShownPair:
-    earlier, later = text(table, pair.earlier), text(table, pair.row_id)
+def _show_pair(table: Table, pair: Pair) -> ShownPair:
+    earlier, later = read_text(table, pair.earlier), read_text(table, pair.row_id)
     marks = differences(earlier.text, later.text, table.compared_with())
     texts = zip(("earlier row", "later row"), (earlier, later), marks)
-    return ShownPair(pair.resemblance, [_shown_text(name, of, marks) for name, of, marks in texts])
+    return ShownPair(pair.resemblance, [_show_text(name, text, marks) for name, text, marks in texts])
 
 
-def _shown_text(name: str, of: Text, marks: list[slice]) -> ShownText:
-    return ShownText(name, visible(of.key), of.length, excerpt(of.text, marks))
+def _show_text(name: str, text: Text, marks: list[slice]) -> ShownText:
+    return ShownText(name, visible(text.key), text.length, excerpt(text.text, marks))
 
 
-def _have_tags(pairs: dict[str, list[ShownPair]]) -> bool:
+def _have_tags(examples: dict[str, list[ShownPair]]) -> bool:
     """Whether more than half of the texts have an end tag, as HTML has them."""
-    shown = [
-        "".join(piece.text for piece in text.pieces) for of in pairs.values() for pair in of for text in pair.texts
-    ]
+    texts = [text for pairs in examples.values() for pair in pairs for text in pair.texts]
+    shown = ["".join(piece.text for piece in text.pieces) for text in texts]
     return 2 * sum(bool(re.search("</[a-zA-Z]", text)) for text in shown) > len(shown)
 
 
-def _groups(table: Table, summary: Summary) -> list[ShownGroup]:
-    """The largest ones of three rows and more."""
-    found: list[tuple[RowId, list[RowId]]] = []
+def _show_groups(table: Table, summary: Summary) -> list[ShownGroup]:
+    """The largest groups of three rows or more."""
+    groups: list[tuple[RowId, list[RowId]]] = []
     for first in summary.groups():
-        near = group(table, first)
-        if len(near) > 1 and not any(first in others for _, others in found):
-            found.append((first, near))
-    found.sort(key=lambda of: len(of[1]), reverse=True)
-    return [_shown_group(table, first, near) for first, near in found[:SHOWN_GROUPS]]
+        near = read_group(table, first)
+        if len(near) > 1 and not any(first in others for _, others in groups):
+            groups.append((first, near))
+    groups.sort(key=lambda group: len(group[1]), reverse=True)
+    return [_show_group(table, first, near) for first, near in groups[:SHOWN_GROUPS]]
 
 
-def _shown_group(table: Table, first_id: RowId, near: list[RowId]) -> ShownGroup:
-    """Its first row, with all that differs in some of the others, and these."""
-    first = text(table, first_id)
-    others = [text(table, row_id) for row_id in spread(near, MAX_SHOWN_OF_GROUP)]
+def _show_group(table: Table, first_id: RowId, near: list[RowId]) -> ShownGroup:
+    """The first row of a group, with marks where any of the others differs from it, and some of the others."""
+    first = read_text(table, first_id)
+    others = [read_text(table, row_id) for row_id in spread(near, MAX_SHOWN_OF_GROUP)]
     marks = [differences(first.text, other.text, table.compared_with()) for other in others]
     return ShownGroup(
         f"{len(near) + 1} rows" if len(near) < MAX_GROUP_ROWS else f"More than {MAX_GROUP_ROWS:,} rows",
         _kind_of_group(marks),
-        _shown_text("first row", first, union(in_first for in_first, _ in marks)),
-        [_shown_text("row", other, in_other) for other, (_, in_other) in zip(others, marks)],
+        _show_text("first row", first, union(in_first for in_first, _ in marks)),
+        [_show_text("row", other, in_other) for other, (_, in_other) in zip(others, marks)],
     )
 
 

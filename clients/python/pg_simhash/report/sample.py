@@ -94,7 +94,7 @@ class Text(NamedTuple):
     length: int
 
 
-def look_ups(table: Table, size: int) -> Iterator[Pair | None]:
+def look_up_rows(table: Table, size: int) -> Iterator[Pair | None]:
     """For each sampled row with a word, as soon as it has been looked up, the pair with the earlier row that decides
     about it."""
     with table.connection.cursor(name="report") as cursor:
@@ -132,7 +132,7 @@ def _near_rows(table: Table, least: float) -> Composed:
     )
 
 
-def group(table: Table, first: RowId) -> list[RowId]:
+def read_group(table: Table, first: RowId) -> list[RowId]:
     """Rows that are near this one, in its scope: all, or so many that not all are read."""
     is_other = SQL("(other.tableoid, other.ctid) <> (own.tableoid, own.ctid)")
     query = table.query(
@@ -168,7 +168,7 @@ def _order(table: Table, row: str) -> Composable:
     return SQL("ROW({})::record").format(columns)
 
 
-def text(table: Table, row_id: RowId) -> Text:
+def read_text(table: Table, row_id: RowId) -> Text:
     query = table.query(
         TEXT,
         labels=SQL(", ").join(Identifier("own", column) for column in table.labels),

@@ -43,10 +43,10 @@ class Summary:
 
         Of each family of near rows, one pair comes first: the rows of one template would be all pairs.
         """
-        family = _families(self.duplicates + self.others)
+        family_of = _families(self.duplicates + self.others)
         families: defaultdict[RowId, list[Pair]] = defaultdict(list)
         for pair in sorted(pairs, key=lambda pair: abs(pair.resemblance - self.limit)):
-            families[family(pair.row_id)].append(pair)
+            families[family_of(pair.row_id)].append(pair)
         firsts = [pairs[0] for pairs in families.values()]
         others = [pair for pairs in families.values() for pair in pairs[1:]]
         narrow, later = firsts[: SHOWN_PAIRS // 2], firsts[SHOWN_PAIRS // 2 :]
@@ -59,20 +59,20 @@ class Summary:
 
     def groups(self) -> list[RowId]:
         """The rows that the most duplicates lead to, from one to the next: mostly those of the largest groups."""
-        family = _families(self.duplicates)
-        sizes = Counter(family(pair.row_id) for pair in self.duplicates)
+        family_of = _families(self.duplicates)
+        sizes = Counter(family_of(pair.row_id) for pair in self.duplicates)
         return [first for first, _ in sizes.most_common(COUNTED_GROUPS)]
 
     def resemblances(self) -> list[Bar]:
         """The sampled rows by the resemblance to the earlier row that decides."""
         first = max(-BINS_BELOW_LIMIT, -math.floor(self.limit / BIN_WIDTH))
 
-        def number_of(pair: Pair) -> int:
+        def bin_of(pair: Pair) -> int:
             return math.floor((pair.resemblance - self.limit) / BIN_WIDTH)
 
         # Rounding must not put a pair on the other side of the limit.
-        rows = Counter(max(number_of(pair), 0) for pair in self.duplicates)
-        rows.update(max(min(number_of(pair), -1), first - 1) for pair in self.others)
+        rows = Counter(max(bin_of(pair), 0) for pair in self.duplicates)
+        rows.update(max(min(bin_of(pair), -1), first - 1) for pair in self.others)
         bars = [Bar(f"below {self.limit + BIN_WIDTH * first:.2f}", rows[first - 1], False)]
         for number in range(first, max([*rows, 0]) + 1):
             low, high = (min(self.limit + BIN_WIDTH * edge, 1) for edge in (number, number + 1))
@@ -80,23 +80,23 @@ class Summary:
         return bars
 
 
-def interval(count: int, of: int) -> tuple[float, float]:
-    """The shares of a table between which that of a sample lies in 95 of 100 samples (Wilson 1927)."""
-    z, share = 1.96, count / of
-    middle, width = share + z * z / (2 * of), z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
-    low, high = ((middle + side * width) / (1 + z * z / of) for side in (-1, 1))
+def interval(count: int, rows: int) -> tuple[float, float]:
+    """The bounds of a share of the table, for 95 of 100 samples, if `count` sampled rows have it (Wilson 1927)."""
+    z, share = 1.96, count / rows
+    middle, width = share + z * z / (2 * rows), z * math.sqrt(share * (1 - share) / rows + z * z / (4 * rows * rows))
+    low, high = ((middle + side * width) / (1 + z * z / rows) for side in (-1, 1))
     return max(low, 0), min(high, 1)
 
 
 def summarize(rows: Iterable[Pair | None], limit: float) -> Summary:
-    found = list(rows)
-    pairs = [pair for pair in found if pair is not None]
+    sampled = list(rows)
+    pairs = [pair for pair in sampled if pair is not None]
     duplicates = [pair for pair in pairs if pair.resemblance >= limit]
-    return Summary(limit, len(found), duplicates, [pair for pair in pairs if pair.resemblance < limit])
+    return Summary(limit, len(sampled), duplicates, [pair for pair in pairs if pair.resemblance < limit])
 
 
 def _families(pairs: Iterable[Pair]) -> Callable[[RowId], RowId]:
-    """A row of the family of each row: of the rows that pairs connect, those of one template, for example."""
+    """A function that returns one row of each row's family, always the same. Pairs connect the rows of a family."""
     parents: dict[RowId, RowId] = {}
 
     def root(row: RowId) -> RowId:
@@ -111,7 +111,7 @@ def _families(pairs: Iterable[Pair]) -> Callable[[RowId], RowId]:
     return root
 
 
-def spread(found: list[T], number: int) -> list[T]:
-    """So many of these, at equal distances in their order."""
-    count = min(number, len(found))
-    return [found[(2 * n + 1) * len(found) // (2 * count)] for n in range(count)]
+def spread(items: list[T], number: int) -> list[T]:
+    """So many of the items, at equal distances in their order."""
+    count = min(number, len(items))
+    return [items[(2 * n + 1) * len(items) // (2 * count)] for n in range(count)]

@@ -107,7 +107,7 @@ class Guard:
     error: str | None
 
     def parts(self) -> dict[str, str]:
-        """What it was created with."""
+        """The arguments that the guard was created with, by their names."""
         parts = {
             "criterion": json.dumps(self.criterion, ensure_ascii=False),
             "action": self.action,
@@ -166,18 +166,12 @@ class Table:
         return {key: value for key, value in self.criterion.items() if key not in LIMITS}
 
 
-def find(connection: Connection[Any], given: argparse.Namespace) -> Table:
+def read_table(connection: Connection[Any], given: argparse.Namespace) -> Table:
     """Reads the catalogue, for the arguments of the command."""
     [[oid]] = connection.execute(NAMED, [given.table])
     connection.execute("SET LOCAL search_path = pg_catalog, pg_temp")
-    if (found := connection.execute(EXTENSION).fetchone()) is None:
-        hint = "Create it: CREATE EXTENSION pg_simhash."
-        raise ReportError("this database does not have the extension pg_simhash", hint)
-    extension, quoted_extension, version = found
-    if (found := connection.execute(RELATION, [oid]).fetchone()) is None:
-        hint = "Name a table as in SQL, with its schema if needed. The report reads no views."
-        raise ReportError(f'table "{given.table}" does not exist', hint)
-    name, *qualified = found
+    extension, quoted_extension, version = _read_extension(connection)
+    name, *qualified = _read_relation(connection, oid, given.table)
     sql = Identifier(*qualified)
     with connection.cursor(row_factory=class_row(Column)) as cursor:
         columns = {column.name: column for column in cursor.execute(COLUMNS, [oid])}
@@ -214,6 +208,22 @@ def find(connection: Connection[Any], given: argparse.Namespace) -> Table:
         among=given.among,
         guard=guard,
     )
+
+
+def _read_extension(connection: Connection[Any]) -> tuple[str, ...]:
+    """The extension's schema, the same as SQL, and the version."""
+    if (row := connection.execute(EXTENSION).fetchone()) is None:
+        hint = "Create it: CREATE EXTENSION pg_simhash."
+        raise ReportError("this database does not have the extension pg_simhash", hint)
+    return tuple(row)
+
+
+def _read_relation(connection: Connection[Any], oid: int, table: str) -> tuple[str, ...]:
+    """The table as SQL, its schema, and its name."""
+    if (row := connection.execute(RELATION, [oid]).fetchone()) is None:
+        hint = "Name a table as in SQL, with its schema if needed. The report reads no views."
+        raise ReportError(f'table "{table}" does not exist', hint)
+    return tuple(row)
 
 
 def _check_columns(columns: dict[str, Column], table: str, given: argparse.Namespace) -> None:

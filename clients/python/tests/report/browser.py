@@ -11,7 +11,7 @@ FLAGS = (
 ).split()
 
 
-def chromium(profile):
+def start_chromium(profile):
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or shutil.which("google-chrome") or ""
     for flag in [*FLAGS, f"--user-data-dir={profile}"]:

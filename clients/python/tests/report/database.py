@@ -28,8 +28,8 @@ class WithDatabase(unittest.TestCase):
         return cls.connection.execute(statement, parameters or None)
 
     @classmethod
-    def table(cls, name, texts, columns="id integer PRIMARY KEY, body text", **index):
-        """A table with these texts, indexed."""
+    def create_table(cls, name, texts, columns="id integer PRIMARY KEY, body text", **index):
+        """Creates a table with these texts, and indexes on their bands; `index` has arguments of simhash_index."""
         cls.sql(f"CREATE TABLE report.{name} ({columns})")
         with cls.connection.cursor() as cursor:
             cursor.executemany(f"INSERT INTO report.{name} (id, body) VALUES (%s, %s)", enumerate(texts, 1))

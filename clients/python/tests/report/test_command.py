@@ -11,7 +11,7 @@ from database import WithDatabase, variants
 from psycopg.conninfo import make_conninfo
 
 from pg_simhash.report import sample, summary, table
-from pg_simhash.report.command import parser
+from pg_simhash.report.command import argument_parser
 
 RAISES = "LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$"
 
@@ -20,10 +20,10 @@ class Counts(WithDatabase):
     """The counts are those of simhash_preview, which looks up rows as guards do."""
 
     def check(self, name, *arguments):
-        given = parser().parse_args(["", f"report.{name}", "body", *arguments])
+        given = argument_parser().parse_args(["", f"report.{name}", "body", *arguments])
         with psycopg.connect() as connection:
-            found = table.find(connection, given)
-            result = summary.summarize(sample.look_ups(found, 100_000), found.criterion["resemblance"])
+            found = table.read_table(connection, given)
+            result = summary.summarize(sample.look_up_rows(found, 100_000), found.criterion["resemblance"])
         duplicates, others, rows = self.sql(
             """
             SELECT coalesce(sum(rows) FILTER (WHERE duplicate), 0),
@@ -42,7 +42,7 @@ class Counts(WithDatabase):
     def test_as_preview(self):
         """Also of copies of a text that are more than are read."""
         texts = variants(300, 14)
-        self.table("docs", texts + [texts[0]] * 60)
+        self.create_table("docs", texts + [texts[0]] * 60)
         for criterion in (
             "{}",
             '{"resemblance": 0.95}',
@@ -74,7 +74,7 @@ class Counts(WithDatabase):
 
     def test_criterion_beside_guard(self):
         """A given criterion stands in place of that of the guard. The server says what follows from it."""
-        self.table("guarded", variants(100, 14))
+        self.create_table("guarded", variants(100, 14))
         self.sql("SELECT simhash_guard('guarded', criterion => %s)", '{"resemblance": 0.8, "bands": 5}')
         given = "--criterion", '{"resemblance": 0.9}'
         for arguments, expected in ([], {"resemblance": 0.8, "bands": 5}), (given, {"resemblance": 0.9, "bands": 6}):
@@ -87,7 +87,7 @@ class Counts(WithDatabase):
         """Texts are compared with the options of the guard, or with those that are given, as the preview does."""
         texts = variants(200, 6)
         texts += [f"{text} 17" for text in texts] + [f"{text} 18" for text in texts]
-        self.table("numbered", texts)
+        self.create_table("numbered", texts)
         _, plain = self.check("numbered")
         self.sql("SELECT simhash_guard('numbered', criterion => %s)", '{"same": ["numbers"]}')
         _, guarded = self.check("numbered")
@@ -98,7 +98,7 @@ class Counts(WithDatabase):
     def test_among(self):
         """Only earlier rows count for which a given condition holds. Rights has the condition of a guard."""
         columns = "id integer PRIMARY KEY, body text, note text DEFAULT 'it''s new'"
-        self.table("windowed", variants(200, 14) + ["late news"] * 3, columns)
+        self.create_table("windowed", variants(200, 14) + ["late news"] * 3, columns)
         self.sql("UPDATE report.windowed SET note = 'draft' WHERE id % 3 = 0 OR body = 'late news'")
         everything = self.check("windowed")
         for among, least in ("note = 'it''s new' AND id % 5 <> 0 -- ok", 0), ("note = 'draft' -- or not", 2):
@@ -111,7 +111,7 @@ class Counts(WithDatabase):
         """The page's commands delete the duplicates of rows that stay, and mark others, or keep them out."""
         texts = variants(100, 14)
         columns = 'id integer, "order" text DEFAULT 1, body text, PRIMARY KEY ("order", id)'
-        self.table('"to clean"', texts, columns)
+        self.create_table('"to clean"', texts, columns)
         self.sql("CREATE TABLE report.unnamed (id integer, body text) PARTITION BY HASH (id)")
         for part in 0, 1:
             values = f"WITH (MODULUS 2, REMAINDER {part})"
@@ -140,7 +140,7 @@ class Counts(WithDatabase):
 
     def test_no_scope(self):
         """Rows without a value of the scope are near none, and stay."""
-        self.table("scoped", ["a text"] * 4, "id integer PRIMARY KEY, body text, tenant integer")
+        self.create_table("scoped", ["a text"] * 4, "id integer PRIMARY KEY, body text, tenant integer")
         self.sql("UPDATE report.scoped SET tenant = 1 WHERE id > 2")
         page = html.unescape(self.report("report.scoped", "--scope", "tenant"))
         self.assertIn("duplicates of an earlier row: 1", page)
@@ -148,7 +148,7 @@ class Counts(WithDatabase):
 
     def test_sample(self):
         """As many rows as asked for, of a table that is not read whole."""
-        self.table("many", [f"word{number} a b c" for number in range(20_000)] + [None] * 20_000)
+        self.create_table("many", [f"word{number} a b c" for number in range(20_000)] + [None] * 20_000)
         self.sql("ANALYZE report.many")
         page = self.report("report.many", "--sample", "500")
         self.assertRegex(page, r"500 of about (19|20|21),\d\d\d rows with a text looked up")
@@ -175,7 +175,7 @@ class Contents(WithDatabase):
         ):
             with self.subTest(arguments):
                 name = f"kept{number}"
-                self.table(name, texts, "id integer PRIMARY KEY, body text, copy_of integer")
+                self.create_table(name, texts, "id integer PRIMARY KEY, body text, copy_of integer")
                 self.sql(f"SELECT simhash_guard('report.{name}', {arguments})")
                 page = self.report(f"report.{name}")
                 found = dict(re.findall("<dt>(.*?)</dt><dd><code>(.*?)</code></dd>", page))
@@ -212,7 +212,7 @@ class Contents(WithDatabase):
                     f"<html><head><title>t</title><style>p {{}}</style></head><body><div class='page x'>{'<br>' * 999}"
                     f"<h1>Title &amp; {changed}</h1><p class=\"a>b\" data-x='<'>{words}</p><script>1 < 2</script>"
                 )
-        self.table("pages", texts, options="""'{"markup": "html"}'""")
+        self.create_table("pages", texts, options="""'{"markup": "html"}'""")
         page = self.report("report.pages")
         bodies = [html.unescape(body) for body in re.findall('<p class="body" dir="auto">(.*?)</p>', page)]
         self.assertEqual(len(bodies), 8)
@@ -222,11 +222,11 @@ class Contents(WithDatabase):
         # By options without markup, the page says what suits.
         has_tags = "Most texts shown below have tags"
         self.assertNotIn(has_tags, page)
-        self.table("tagged", texts)
+        self.create_table("tagged", texts)
         self.assertIn(has_tags, self.report("report.tagged"))
         # With "main", only what the pages are about.
         pages = [f"<nav>menu of {n}</nav><main><p>{' '.join(self.words(n // 2))}</p></main>" for n in range(4)]
-        self.table("mains", pages, options="""'{"markup": "main"}'""")
+        self.create_table("mains", pages, options="""'{"markup": "main"}'""")
         bodies = re.findall('<p class="body" dir="auto">(.*?)</p>', self.report("report.mains"))
         self.assertEqual([body[:7] for body in sorted(bodies)], ["0w0 0w1"] * 2 + ["1w0 1w1"] * 2)
 
@@ -237,7 +237,7 @@ class Contents(WithDatabase):
         texts += [" ".join([*words[1][:30], f"Name{n}", *words[1][30:]]) for n in range(4)]
         texts += [" ".join(words[2])] * 2 + [" ".join([*words[2], "more"])]
         texts += [" ".join(words[3])] * 2
-        self.table("grouped", [*texts, "?!"])
+        self.create_table("grouped", [*texts, "?!"])
         page = self.report("report.grouped")
         # All rows were read, though not all have a word.
         self.assertNotIn("of the sample, about", page)
@@ -261,7 +261,7 @@ class Indexes(WithDatabase):
         for options, bands in ('{"ngram": 2}', 3), ("{}", 4), ('{"ngram": 2}', 6), (weights, 9):
             self.sql("SELECT simhash_index(%s, 'body', %s, bands => %s)", name, options, bands)
             with psycopg.connect() as connection:
-                found = table.find(connection, parser().parse_args(["", name, "body"]))
+                found = table.read_table(connection, argument_parser().parse_args(["", name, "body"]))
             self.assertEqual(found.compared_with(), json.loads("{}" if bands == 4 else options))
 
     def test_names(self):
@@ -302,7 +302,7 @@ class Errors(WithDatabase):
             self.assertEqual((run.returncode, (run.stdout + run.stderr)[: len(expected)]), (status, expected))
 
     def test_errors(self):
-        self.table("docs", ["a text"], columns="id integer PRIMARY KEY, body text, terms tsvector, other text")
+        self.create_table("docs", ["a text"], columns="id integer PRIMARY KEY, body text, terms tsvector, other text")
         self.sql('CREATE TABLE report.plain ("the text" text)')
         self.sql("CREATE TABLE report.titled (title text, body text)")
         self.sql("SELECT simhash_index('titled', 'title || body')")
@@ -352,11 +352,11 @@ class Rights(WithDatabase):
         self.sql("CREATE ROLE report_reader LOGIN")
         self.addCleanup(self.sql, "DROP ROLE report_reader")
         self.addCleanup(self.sql, "DROP OWNED BY report_reader CASCADE")
-        self.table("docs", ["one two three"] * 5)
+        self.create_table("docs", ["one two three"] * 5)
         self.addCleanup(self.sql, "DROP TABLE report.docs")
         self.sql("GRANT USAGE, CREATE ON SCHEMA report TO report_reader")
 
-    def reader(self, *arguments, fails=False):
+    def report_as_reader(self, *arguments, fails=False):
         return self.report("report.docs", *arguments, database=make_conninfo(user="report_reader"), fails=fails)
 
     def assertDuplicates(self, page, share, rows):
@@ -371,19 +371,19 @@ class Rights(WithDatabase):
     def test_select(self):
         """SELECT suffices, and is needed."""
         self.assertEqual(
-            self.reader(fails=True),
+            self.report_as_reader(fails=True),
             "error: permission denied for table docs\n"
             "hint: The report needs SELECT on the table: rights on some of its columns do not suffice.\n",
         )
         self.sql("GRANT SELECT ON report.docs TO report_reader")
-        self.assertDuplicates(self.reader(), "80.0", 4)
+        self.assertDuplicates(self.report_as_reader(), "80.0", 4)
 
     def test_row_security(self):
         """Nobody sees more than their rows."""
         self.sql("GRANT SELECT ON report.docs TO report_reader")
         self.sql("ALTER TABLE report.docs ENABLE ROW LEVEL SECURITY")
         self.sql("CREATE POLICY two ON report.docs TO report_reader USING (id <= 2)")
-        self.assertDuplicates(self.reader(), "50.0", 1)
+        self.assertDuplicates(self.report_as_reader(), "50.0", 1)
 
     def test_condition_of_another_user(self):
         """The conditions of a guard may call code of others: they are shown, not run, and in no command."""
@@ -394,12 +394,12 @@ class Rights(WithDatabase):
         conditions = "'report.counts(id) AND id > 2', '', 'id = 7'"
         self.guard_by_hand("zzz_simhash_guard", f"'skip', '{{}}', 'body', '', '', {conditions}")
         self.sql(counts + "$$ BEGIN RAISE 'called'; END $$")
-        page = self.reader()
+        page = self.report_as_reader()
         self.assertIn("<dt>among</dt><dd><code>report.counts(id) AND id &gt; 2</code></dd>", page)
         self.assertIn("<dt>unless</dt><dd><code>id = 7</code></dd>", page)
         self.assertDuplicates(page, "80.0", 4)
         self.assertNotIn("<pre>", page)
-        self.assertDuplicates(self.reader("--among", "id > 2"), "40.0", 2)
+        self.assertDuplicates(self.report_as_reader("--among", "id > 2"), "40.0", 2)
         # Nor does it run for the owner: somebody else may have written the function.
         self.assertDuplicates(self.report("report.docs"), "80.0", 4)
 
@@ -480,4 +480,4 @@ class Rights(WithDatabase):
         )
         self.addCleanup(self.sql, "DROP FUNCTION report.writes CASCADE")
         self.sql("CREATE POLICY writes ON report.docs TO report_reader USING (report.writes())")
-        self.assertEqual(self.reader(fails=True), "error: cannot execute INSERT in a read-only transaction\n")
+        self.assertEqual(self.report_as_reader(fails=True), "error: cannot execute INSERT in a read-only transaction\n")

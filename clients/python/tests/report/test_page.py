@@ -6,7 +6,7 @@ import random
 import tempfile
 from pathlib import Path
 
-from browser import chromium, set_width
+from browser import set_width, start_chromium
 from database import WithDatabase
 
 HOSTILE = [
@@ -36,14 +36,14 @@ class Page(WithDatabase):
                 other = [f"other{rng.randrange(10**9)}" for _ in range(changed)]
                 marked = [f"{part}{changed}" for part in HOSTILE[:5]]
                 texts.append(" ".join([hostile, *other, *words[changed:40], *marked, *words[40:], hostile]))
-        cls.table(
+        cls.create_table(
             TABLE, texts, columns='id integer, body text, "<i>" text DEFAULT \'<u>key</u>\', PRIMARY KEY (id, "<i>")'
         )
         directory = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.file = directory / "report.html"
         cls.html = cls().report(f"report.{TABLE}", "--criterion", '{"resemblance": 0.88, "bands": 12}')
         cls.file.write_text(cls.html, encoding="utf-8")
-        cls.browser = chromium(directory / "profile")
+        cls.browser = start_chromium(directory / "profile")
         cls.addClassCleanup(cls.browser.quit)
 
     def open(self, theme="light", width=1200):
@@ -52,11 +52,11 @@ class Page(WithDatabase):
         set_width(self.browser, width)
         self.browser.get(self.file.as_uri())
 
-    def script(self, expression):
+    def run_js(self, expression):
         return self.browser.execute_script(f"return {expression}")
 
     def texts_of(self, selector, of_element="textContent"):
-        return self.script(f"Array.from(document.querySelectorAll('{selector}'), element => element.{of_element})")
+        return self.run_js(f"Array.from(document.querySelectorAll('{selector}'), element => element.{of_element})")
 
     def test_loads_nothing(self):
         self.browser.get_log("performance")
@@ -71,11 +71,11 @@ class Page(WithDatabase):
         self.assertEqual(self.browser.title, 'Near-duplicates in report."<b>Do""cs</b>"')
         self.assertEqual(self.texts_of("h1"), ['Near-duplicates in report."<b>Do""cs</b>"'])
         made = "script:not(body > script:last-child), img, iframe, link, base, u, i, a"
-        self.assertEqual(self.script(f"document.querySelectorAll('{made}').length"), 0)
+        self.assertEqual(self.run_js(f"document.querySelectorAll('{made}').length"), 0)
         handlers = (
             "Array.from(document.querySelectorAll('*')).flatMap(e => e.getAttributeNames()).filter(n => /^on/.test(n))"
         )
-        self.assertEqual(self.script(handlers), [])
+        self.assertEqual(self.run_js(handlers), [])
         shown = " ".join(self.texts_of(".body"))
         for hostile in HOSTILE[:4]:
             with self.subTest(hostile=hostile):
@@ -103,7 +103,7 @@ class Page(WithDatabase):
         kinds = self.texts_of(".chart .bar", "className.replace('bar ', '').replace(' cut', '')")
         self.assertEqual(sorted(kinds, reverse=True), kinds)
         self.assertEqual(set(kinds), {"stored", "duplicate"})
-        before = self.script("document.querySelector('.chart .limit').previousElementSibling.querySelector('.stored')")
+        before = self.run_js("document.querySelector('.chart .limit').previousElementSibling.querySelector('.stored')")
         self.assertIsNotNone(before)
         widths = self.texts_of(".bar.duplicate", "style.width")
         self.assertIn("100%", widths)
@@ -122,10 +122,10 @@ class Page(WithDatabase):
             )
             [share], [count] = self.texts_of("#slider-share"), self.texts_of("#slider-count")
             with self.subTest(value):
-                self.assertEqual(self.script("!document.querySelector('#slider-least').hidden"), least)
+                self.assertEqual(self.run_js("!document.querySelector('#slider-least').hidden"), least)
                 self.assertEqual(share == card, more is None, count)
                 self.assertEqual(float(share[:-2]) > float(card[:-2]), bool(more))
-                self.assertEqual(self.script("document.querySelector('#try').hidden"), False)
+                self.assertEqual(self.run_js("document.querySelector('#try').hidden"), False)
 
     def test_widths_and_themes(self):
         colors = {}
@@ -133,21 +133,21 @@ class Page(WithDatabase):
             for width in 1280, 390, 360:
                 with self.subTest(theme=theme, width=width):
                     self.open(theme, width)
-                    self.assertLessEqual(self.script("document.documentElement.scrollWidth"), width)
+                    self.assertLessEqual(self.run_js("document.documentElement.scrollWidth"), width)
                     # What a parent would cut, or show beyond its edge.
-                    wider = self.script(
+                    wider = self.run_js(
                         "Array.from(document.querySelectorAll('body *')).filter(e =>"
                         " e.getBoundingClientRect().right > innerWidth + 1)"
                         ".map(e => e.className)"
                     )
                     self.assertEqual(wider, [])
-                    self.assertLess(self.script("document.documentElement.scrollHeight"), 14_000)
-                    side_by_side = self.script(
+                    self.assertLess(self.run_js("document.documentElement.scrollHeight"), 14_000)
+                    side_by_side = self.run_js(
                         "(([a, b]) => a.getBoundingClientRect().top == b.getBoundingClientRect().top)"
                         "(document.querySelectorAll('.pair .text'))"
                     )
                     self.assertEqual(side_by_side, width > 600)
-            colors[theme] = self.script("getComputedStyle(document.body).backgroundColor")
+            colors[theme] = self.run_js("getComputedStyle(document.body).backgroundColor")
         self.assertGreater(sum(rgb(colors["light"])), 3 * 200)
         self.assertLess(sum(rgb(colors["dark"])), 3 * 60)
 

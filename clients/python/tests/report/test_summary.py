@@ -58,7 +58,7 @@ class Groups(unittest.TestCase):
 class Intervals(unittest.TestCase):
     def test_share(self):
         """The values of Wilson's interval that books have."""
-        for count, of, expected in ((0, 10, (0, 0.2775)), (5, 10, (0.2366, 0.7634)), (200, 2000, (0.0876, 0.1139))):
-            low, high = interval(count, of)
+        for count, rows, expected in ((0, 10, (0, 0.2775)), (5, 10, (0.2366, 0.7634)), (200, 2000, (0.0876, 0.1139))):
+            low, high = interval(count, rows)
             self.assertAlmostEqual(low, expected[0], 3)
             self.assertAlmostEqual(high, expected[1], 3)

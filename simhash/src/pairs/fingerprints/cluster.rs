@@ -20,11 +20,11 @@ pub fn clusters(rows: Rows, max_distance: i32, tick: &dyn Fn()) -> Result<Vec<u3
     let (groups, buffers) = Groups::new(rows, tick)?;
     let mut forest = Forest::new(groups.len(), tick)?;
     let mut search = PairSearch::new(buffers, max_distance)?;
-    let mut done = 0;
+    let mut joins = 0;
     while let Some(Pair { a, b, .. }) = search.next(tick)? {
         // In a large forest, joins take much longer than the comparisons for which the search ticks.
-        done += 1;
-        if done % NUMBERS_BETWEEN_TICKS == 0 {
+        joins += 1;
+        if joins % NUMBERS_BETWEEN_TICKS == 0 {
             tick();
         }
         forest.join(a, b, |group| groups.first(group));

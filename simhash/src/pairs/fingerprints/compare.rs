@@ -13,7 +13,8 @@ pub const LANES: usize = 8;
 /// Number of fingerprints that stay in the first-level cache (16 of its 32 KB) while all others are compared with them.
 const TILE: usize = 2048;
 
-/// How far the comparison of all pairs of a slice has come. Each row is compared with the columns after it.
+/// How far the comparison of all pairs of a slice has come. Each fingerprint is a row and a column, by its position: a
+/// row is compared with the columns after it.
 #[derive(Default)]
 pub struct Cursor {
     start: usize,
@@ -110,11 +111,11 @@ mod tests {
     }
 
     /// All pairs in the range, in calls that end after about `pairs` pairs.
-    fn near(all: &[u64], start: usize, end: usize, k: u32, pairs: usize) -> Vec<(usize, usize)> {
+    fn find_pairs(all: &[u64], start: usize, end: usize, max_distance: u32, pairs: usize) -> Vec<(usize, usize)> {
         let mut cursor = Cursor::within(start..end);
         let mut near = Vec::new();
         while !cursor.is_done() {
-            near.extend(advance(all, &mut cursor, k, &mut pairs.clone()).into_iter().flatten());
+            near.extend(advance(all, &mut cursor, max_distance, &mut pairs.clone()).into_iter().flatten());
         }
         near.sort_unstable();
         near
@@ -125,14 +126,14 @@ mod tests {
         let all = fingerprints(5000 + LANES);
         for (start, end) in [(0, 0), (3, 4), (3, 5), (0, 7), (1, 9), (2, 11), (5, 40), (700, 1000), (1, 5000)] {
             let distances = if end < 5000 { &[0, 1, 3, 8, 20, 63, 64, 200][..] } else { &[3] };
-            for &k in distances {
+            for &max_distance in distances {
                 let expected: Vec<_> = (start..end)
                     .flat_map(|a| (a + 1..end).map(move |b| (a, b)))
-                    .filter(|&(a, b)| (all[a] ^ all[b]).count_ones() <= k)
+                    .filter(|&(a, b)| (all[a] ^ all[b]).count_ones() <= max_distance)
                     .collect();
                 for pairs in [1, 100, 1 << 20] {
-                    let found = near(&all, start, end, k, pairs);
-                    assert!(found == expected, "{start}..{end}, distance {k}");
+                    let found = find_pairs(&all, start, end, max_distance, pairs);
+                    assert!(found == expected, "{start}..{end}, distance {max_distance}");
                 }
             }
         }

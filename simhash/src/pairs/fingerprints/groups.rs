@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::compare::LANES;
-use super::partition::{Numbered, PartitionBlock, begins};
+use super::partition::{Numbered, PartitionBlock, write_begins};
 use crate::error::{Error, MAX_ROWS, Result};
 use crate::memory::{indexes, push, with_capacity};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
@@ -20,7 +20,6 @@ pub struct Rows {
     fingerprints: Vec<u64>,
     /// Of each fingerprint, the position of its row.
     positions: Vec<u32>,
-    /// The number of rows, with or without a fingerprint.
     len: usize,
 }
 
@@ -142,7 +141,7 @@ fn sort(rows: &mut Numbered, spare: &mut Numbered, Range { start, end }: Range<u
             continue;
         }
         let mut ends = [0; 1 << DIGIT_BITS];
-        begins(&counts, &mut ends);
+        write_begins(&counts, &mut ends);
         digit.scatter(from, start..end, to, start, &mut ends, tick);
         moved = !moved;
     }

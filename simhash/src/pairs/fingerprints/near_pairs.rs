@@ -49,8 +49,8 @@ impl Pairs {
             }
             if let Some(Pair { a, b, distance }) = self.near {
                 let (rows, others) = (self.groups.rows(a), self.groups.rows(b));
-                let (position, other) = self.positions;
-                if let (Some(&row), Some(&other)) = (rows.get(position), others.get(other)) {
+                let (position, other_position) = self.positions;
+                if let (Some(&row), Some(&other)) = (rows.get(position), others.get(other_position)) {
                     self.positions.1 += 1;
                     return Ok(Some(Pair { a: row.min(other), b: row.max(other), distance }));
                 }

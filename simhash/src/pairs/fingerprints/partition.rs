@@ -97,7 +97,7 @@ impl PartitionBlock {
 }
 
 /// Writes to `begins` where each bucket begins, from the sizes of the buckets.
-pub fn begins(counts: &[u32], begins: &mut [u32]) {
+pub fn write_begins(counts: &[u32], begins: &mut [u32]) {
     let mut sum = 0;
     for (begin, count) in begins.iter_mut().zip(counts) {
         *begin = sum;

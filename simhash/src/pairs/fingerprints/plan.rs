@@ -35,8 +35,8 @@ const BIT_COUNTS: usize = 65;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
     pub cost: f64,
-    /// Worth, in bits, of the blocks to split the slice by; None to compare all pairs.
-    pub width: Option<u32>,
+    /// The [worth](super::bits::Worths), in bits, of each block to split the slice by; None to compare all pairs.
+    pub block_worth: Option<u32>,
 }
 
 /// The cheapest choices, by the size of a slice, the bits that tell its fingerprints apart, and the distance that is
@@ -58,7 +58,7 @@ impl Plan {
     /// The cheapest way to find the pairs at a distance of at most `budget` among `len` fingerprints of `bits` bits.
     pub fn choose(&mut self, len: usize, bits: u32, budget: u32) -> Choice {
         if len < MIN_SPLIT_ROWS || budget > MAX_SPLIT_DISTANCE {
-            return Choice { cost: compare_all(len as f64), width: None };
+            return Choice { cost: compare_all_cost(len as f64), block_worth: None };
         }
         self.choice(size(len), bits.min(64), budget)
     }
@@ -66,7 +66,7 @@ impl Plan {
     /// The choice for 2^(`size` / 2) fingerprints.
     fn choice(&mut self, size: u32, bits: u32, budget: u32) -> Choice {
         let len = (f64::from(size) / 2.0).exp2();
-        let mut best = Choice { cost: compare_all(len), width: None };
+        let mut best = Choice { cost: compare_all_cost(len), block_worth: None };
         if len < MIN_SPLIT_ROWS as f64 {
             return best;
         }
@@ -75,23 +75,23 @@ impl Plan {
             return choice;
         }
         let blocks = budget + 1;
-        let widest = MAX_BITS.min(bits / blocks).min(size / 2);
-        for width in 1..=widest {
-            let buckets = f64::from(width).exp2();
-            let mut cost = SLICE_NS + f64::from(blocks) * (scatter(len) + buckets * BUCKET_NS);
+        let largest_worth = MAX_BITS.min(bits / blocks).min(size / 2);
+        for block_worth in 1..=largest_worth {
+            let buckets = f64::from(block_worth).exp2();
+            let mut cost = SLICE_NS + f64::from(blocks) * (scatter_cost(len) + buckets * BUCKET_NS);
             for block in 0..blocks {
                 if cost >= best.cost {
                     break;
                 }
-                let (rest, budget) = (bits - (block + 1) * width, budget - block);
+                let (rest, budget) = (bits - (block + 1) * block_worth, budget - block);
                 cost += buckets
-                    * match size.checked_sub(2 * width) {
+                    * match size.checked_sub(2 * block_worth) {
                         Some(size) => self.choice(size, rest, budget).cost,
-                        None => compare_all(len / buckets),
+                        None => compare_all_cost(len / buckets),
                     };
             }
             if cost < best.cost {
-                best = Choice { cost, width: Some(width) };
+                best = Choice { cost, block_worth: Some(block_worth) };
             }
         }
         self.choices[index] = Some(best);
@@ -100,12 +100,12 @@ impl Plan {
 }
 
 /// Cost of comparing all pairs of `len` fingerprints.
-pub fn compare_all(len: f64) -> f64 {
+pub fn compare_all_cost(len: f64) -> f64 {
     len * ROW_NS + len * len / 2.0 * COMPARE_NS
 }
 
 /// Cost of partitioning `len` fingerprints by one block.
-pub fn scatter(len: f64) -> f64 {
+pub fn scatter_cost(len: f64) -> f64 {
     len * if len < CACHED_ROWS as f64 { SCATTER_NS } else { FAR_SCATTER_NS }
 }
 
@@ -122,19 +122,19 @@ mod tests {
     fn splits_only_large_slices() {
         for max_distance in [0, 3, 5, 8] {
             let mut plan = Plan::new(1 << 23, max_distance).expect("memory suffices");
-            assert_eq!(plan.choose(10, 64, max_distance).width, None);
+            assert_eq!(plan.choose(10, 64, max_distance).block_worth, None);
             let mut last = 0.0;
             for len in (5..24).map(|exponent| 1 << exponent) {
                 let choice = plan.choose(len, 64, max_distance);
-                assert!(choice.cost > last && choice.cost <= compare_all(len as f64) * 1.01);
+                assert!(choice.cost > last && choice.cost <= compare_all_cost(len as f64) * 1.01);
                 last = choice.cost;
             }
-            assert!(plan.choose(1 << 23, 64, max_distance).width.is_some());
-            assert_eq!(plan.choose(1 << 23, max_distance, max_distance).width, None);
+            assert!(plan.choose(1 << 23, 64, max_distance).block_worth.is_some());
+            assert_eq!(plan.choose(1 << 23, max_distance, max_distance).block_worth, None);
         }
         for (len, max_distance) in [(1 << 23, 40), (1 << 17, 16)] {
             let mut plan = Plan::new(len, max_distance).expect("memory suffices");
-            assert_eq!(plan.choose(len, 64, max_distance).width, None);
+            assert_eq!(plan.choose(len, 64, max_distance).block_worth, None);
         }
     }
 }

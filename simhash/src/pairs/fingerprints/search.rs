@@ -24,7 +24,7 @@ use std::ops::Range;
 
 use super::bits::Worths;
 use super::compare::{Cursor, RowPairs, advance};
-use super::partition::{Numbered, PartitionBlock, begins};
+use super::partition::{Numbered, PartitionBlock, write_begins};
 use super::plan::{self, MAX_SPLIT_DISTANCE, MIN_SPLIT_ROWS, Plan};
 use crate::distance::hamming;
 use crate::error::Result;
@@ -93,37 +93,6 @@ struct Bucket {
     /// Two of its fingerprints may differ in at most `budget` of the bits below bit `rest`.
     rest: u32,
     budget: u32,
-}
-
-impl Level {
-    /// The sizes of the buckets of the current block.
-    fn sizes<'c>(&self, counts: &'c [u32]) -> &'c [u32] {
-        let first = self.first_count + self.block * self.stride;
-        &counts[first..first + self.blocks[self.block].buckets()]
-    }
-
-    /// The next bucket of the block that has pairs.
-    fn next_bucket(&mut self, counts: &[u32]) -> Option<Bucket> {
-        let sizes = self.sizes(counts);
-        loop {
-            let size = *sizes.get(self.bucket)? as usize;
-            self.bucket += 1;
-            let start = self.position;
-            self.position += size;
-            if size > 1 {
-                // Two fingerprints that agree on no earlier block differ in a bit of each.
-                let (rest, budget) = (self.blocks[self.block].low, self.budget - self.block as u32);
-                return Some(Bucket { slice: start..self.position, rest, budget });
-            }
-        }
-    }
-
-    /// Whether the current block returns a pair that differs in these bits: whether it is the first block on which the
-    /// pair agrees.
-    fn finds(&self, differing: u64) -> bool {
-        self.blocks[self.block].agrees(differing)
-            && !self.blocks[..self.block].iter().any(|block| block.agrees(differing))
-    }
 }
 
 impl PairSearch {
@@ -215,8 +184,8 @@ impl PairSearch {
         // Sample the bits of a large slice at once if it is larger than expected.
         if len <= expected || len < MIN_SAMPLED_ROWS {
             let choice = self.plan.choose(len, worths.below(bucket.rest), bucket.budget);
-            let Some(width) = choice.width else { return Ok(false) };
-            if self.split_by_worths(bucket, worths, width, 0.5, tick)? {
+            let Some(block_worth) = choice.block_worth else { return Ok(false) };
+            if self.split_by_worths(bucket, worths, block_worth, 0.5, tick)? {
                 return Ok(true);
             }
             if len < MIN_SAMPLED_ROWS {
@@ -229,37 +198,37 @@ impl PairSearch {
         let by_all = self.plan.choose(len, worths.below(64), self.max_distance);
         let all = Bucket { slice: bucket.slice.clone(), rest: 64, budget: self.max_distance };
         let (bucket, choice) = if by_all.cost < by_rest.cost { (&all, by_all) } else { (bucket, by_rest) };
-        let Some(width) = choice.width else { return Ok(false) };
-        self.split_by_worths(bucket, worths, width, 1.0, tick)
+        let Some(block_worth) = choice.block_worth else { return Ok(false) };
+        self.split_by_worths(bucket, worths, block_worth, 1.0, tick)
     }
 
-    /// Enters a level that splits a slice by blocks that are worth `width` bits each. Returns false unless partitioning
-    /// and comparing the buckets costs less than the share `most` of comparing all pairs.
+    /// Enters a level that splits a slice by blocks that are worth `block_worth` bits each. Returns false unless
+    /// partitioning and comparing the buckets costs less than the share `most` of comparing all pairs.
     fn split_by_worths(
         &mut self,
         bucket: &Bucket,
         worths: Worths,
-        width: u32,
+        block_worth: u32,
         most: f64,
         tick: &dyn Fn(),
     ) -> Result<bool> {
         let Bucket { ref slice, rest, budget } = *bucket;
         let (len, wanted) = (slice.len(), budget + 1);
-        let with_spare_bits = |(low, wide)| PartitionBlock::new(low, wide, width + SPARE_BITS);
-        let blocks = collect_exact(wanted as usize, worths.cut(rest, wanted, width).map(with_spare_bits))?;
+        let with_spare_bits = |(low, width)| PartitionBlock::new(low, width, block_worth + SPARE_BITS);
+        let blocks = collect_exact(wanted as usize, worths.cut(rest, wanted, block_worth).map(with_spare_bits))?;
         // Bits that are worth too little make fewer blocks.
         if blocks.len() < wanted as usize {
             return Ok(false);
         }
         let (first_count, stride) = (self.counts.len(), blocks.iter().map(|block| block.buckets()).max().unwrap_or(0));
         fill(&mut self.counts, first_count + blocks.len() * stride, 0, tick)?;
-        let mut cost = blocks.len() as f64 * plan::scatter(len as f64);
+        let mut cost = blocks.len() as f64 * plan::scatter_cost(len as f64);
         for (block, sizes) in blocks.iter().zip(self.counts[first_count..].chunks_mut(stride)) {
             block.count(&self.rows.fingerprints[slice.clone()], sizes, tick);
-            cost += sizes.iter().map(|&size| plan::compare_all(f64::from(size))).sum::<f64>();
+            cost += sizes.iter().map(|&size| plan::compare_all_cost(f64::from(size))).sum::<f64>();
         }
         self.work_left = self.work_left.saturating_sub(len);
-        if cost >= most * plan::compare_all(len as f64) {
+        if cost >= most * plan::compare_all_cost(len as f64) {
             self.counts.truncate(first_count);
             return Ok(false);
         }
@@ -270,7 +239,7 @@ impl PairSearch {
             blocks,
             first_count,
             stride,
-            expected: 2 * (len >> width) + MIN_SPLIT_ROWS,
+            expected: 2 * (len >> block_worth) + MIN_SPLIT_ROWS,
             ..Level::default()
         };
         push(&mut self.levels, level)?;
@@ -289,7 +258,7 @@ impl PairSearch {
             return Ok(());
         }
         fill(&mut self.ends, sizes.len(), 0, &|| ())?;
-        begins(sizes, &mut self.ends);
+        write_begins(sizes, &mut self.ends);
         // A small slice goes to the beginning of `spare`, which is in the cache.
         block.scatter(&self.rows, slice.clone(), &mut self.spare, 0, &mut self.ends, tick);
         if slice.len() == self.rows.numbers.len() {
@@ -308,5 +277,36 @@ impl PairSearch {
             self.work_left = WORK_BETWEEN_TICKS;
             tick();
         }
+    }
+}
+
+impl Level {
+    /// The sizes of the buckets of the current block.
+    fn sizes<'c>(&self, counts: &'c [u32]) -> &'c [u32] {
+        let first = self.first_count + self.block * self.stride;
+        &counts[first..first + self.blocks[self.block].buckets()]
+    }
+
+    /// The next bucket of the block that has pairs.
+    fn next_bucket(&mut self, counts: &[u32]) -> Option<Bucket> {
+        let sizes = self.sizes(counts);
+        loop {
+            let size = *sizes.get(self.bucket)? as usize;
+            self.bucket += 1;
+            let start = self.position;
+            self.position += size;
+            if size > 1 {
+                // Two fingerprints that agree on no earlier block differ in a bit of each.
+                let (rest, budget) = (self.blocks[self.block].low, self.budget - self.block as u32);
+                return Some(Bucket { slice: start..self.position, rest, budget });
+            }
+        }
+    }
+
+    /// Whether the current block returns a pair that differs in these bits: whether it is the first block on which the
+    /// pair agrees.
+    fn finds(&self, differing: u64) -> bool {
+        self.blocks[self.block].agrees(differing)
+            && !self.blocks[..self.block].iter().any(|block| block.agrees(differing))
     }
 }

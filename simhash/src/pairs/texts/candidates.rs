@@ -8,7 +8,7 @@
 //! thousand texts of one template that resemble each other by .7. Sketches refute too few of the texts that resemble
 //! each other almost enough. Then their features are compared: 3 s for ten thousand of resemblance .8.
 
-use super::sketches::Texts;
+use super::sketches::TextSketches;
 use crate::error::Result;
 use crate::fingerprint::sketch::{Comparison, DifferenceSketch, MostDifferent, first_allowed};
 use crate::memory::{filled, push, with_capacity};
@@ -28,7 +28,7 @@ pub struct Candidates {
     pub buckets: Vec<Buckets>,
     pub comparison: Comparison,
     /// The least resemblance of two rows that are near.
-    pub least: f64,
+    pub least_resemblance: f64,
 }
 
 /// The buckets of a band. A bucket has rows that share the band, of which each may be near another one.
@@ -39,19 +39,19 @@ pub struct Buckets {
 }
 
 impl Candidates {
-    /// Finds all candidates. In addition to the texts, needs 4 bytes for each row, and 8 MB; or up to 8 for each row if
-    /// most share a band. Needs up to 80 more for each row of those that share one band and are all refuted.
-    pub fn new(texts: Texts, tick: &dyn Fn()) -> Result<Self> {
-        let Texts { least_resemblance: least, comparison, sketches, bands } = texts;
+    /// Finds all candidates. In addition to the sketches, needs 4 bytes for each row, and 8 MB; or up to 8 for each row
+    /// if most share a band. Needs up to 80 more for each row of those that share one band and are all refuted.
+    pub fn new(sketches: TextSketches, tick: &dyn Fn()) -> Result<Self> {
+        let TextSketches { least_resemblance, comparison, sketches, bands } = sketches;
         let mut buckets = with_capacity(bands.len())?;
-        let mut finder = Finder::new(&sketches, comparison, least, tick);
+        let mut finder = Finder::new(&sketches, comparison, least_resemblance, tick);
         for keys in bands {
             buckets.push(finder.find(&keys, |row| !sketches[row].is_none(), Finder::fill_by_sketches)?);
         }
-        let mut all = Self { rows: Vec::new(), sketches, buckets, comparison, least };
+        let mut all = Self { rows: Vec::new(), sketches, buckets, comparison, least_resemblance };
         for row in ticking(0..all.sketches.len(), tick) {
             if all.is_candidate(row) {
-                // Candidates move to the front: none overtakes the row that is read.
+                // Candidates move to the front: none beyond the row that is read.
                 let candidate = all.len();
                 all.sketches[candidate] = all.sketches[row];
                 all.buckets.iter_mut().for_each(|band| band.numbers[candidate] = band.numbers[row]);
@@ -77,19 +77,19 @@ impl Candidates {
     }
 }
 
-/// Finds buckets of items: of rows or, to narrow them, of candidates.
+/// Finds buckets of items. An item is a row at first, and a candidate when [`Candidates::narrow`] makes new buckets.
 pub struct Finder<'a> {
     /// The sketch of each item.
     sketches: &'a [DifferenceSketch],
     comparison: Comparison,
-    pub(super) least: f64,
+    pub(super) least_resemblance: f64,
     pub(super) most_different: MostDifferent,
     pub(super) tick: &'a dyn Fn(),
     /// Steps of loops since the last tick.
     steps: usize,
     /// The items, [`packed`] with their keys.
     order: Vec<u64>,
-    /// Items with the key that may be near none of those that they were compared with, and their sketches.
+    /// Items with the key that are refuted by all that they were compared with, and their sketches.
     refuted: Vec<u32>,
     refuted_sketches: Vec<DifferenceSketch>,
     /// The items of the bucket.
@@ -101,7 +101,7 @@ impl<'a> Finder<'a> {
         Self {
             sketches,
             comparison,
-            least,
+            least_resemblance: least,
             most_different: MostDifferent::with_resemblance(least),
             tick,
             steps: 0,
@@ -188,12 +188,14 @@ impl<'a> Finder<'a> {
         push(&mut self.in_bucket, item)
     }
 
+    /// Whether the sketches of two items do not refute that they differ so little.
     pub fn may_resemble(&mut self, a: u32, b: u32, most_different: MostDifferent) -> bool {
         let [a, b] = [a, b].map(|item| &self.sketches[item as usize]);
         self.count_steps(1);
         most_different.allows(self.comparison.difference(a, b), a, b)
     }
 
+    /// Counts steps of loops. Ticks when there are enough.
     pub fn count_steps(&mut self, count: usize) {
         self.steps += count;
         if self.steps >= NUMBERS_BETWEEN_TICKS {
@@ -208,11 +210,13 @@ pub fn packed(upper: u32, item: u32) -> u64 {
     u64::from(upper) << 32 | u64::from(item)
 }
 
+/// What a packed item is sorted by.
 pub fn upper(packed: u64) -> u32 {
     (packed >> 32) as u32
 }
 
+/// Sorts packed items by both halves.
 pub fn sort_all(numbers: &mut [u64], tick: &dyn Fn()) {
-    let most = ticking(&*numbers, tick).fold(0, |most, number| most | number);
-    sort(numbers, &|number| *number, u64::BITS - most.leading_zeros(), tick);
+    let used_bits = ticking(&*numbers, tick).fold(0, |bits, number| bits | number);
+    sort(numbers, &|number| *number, u64::BITS - used_bits.leading_zeros(), tick);
 }

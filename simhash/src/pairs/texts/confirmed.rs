@@ -7,26 +7,27 @@ use crate::error::Result;
 
 /// The verified clusters. The first row of a cluster represents each of its rows.
 ///
-/// Rows are compared only if they are not in one cluster yet. At first, rows that are near an earlier one are not held,
-/// so that few of a large cluster are: the middles of [`Stars`]. Then what remains is to compare the rows that were not
-/// held with later rows of other clusters.
+/// Rows are compared only if they are not in one cluster yet. In the first round, a row that is near an earlier one is
+/// not held. So few rows of a large cluster are held: the middles of [`Stars`]. The second round compares the rest with
+/// later rows of other clusters.
 pub struct Confirmed {
     stars: Stars,
     is_second_round: bool,
     /// The least resemblance of near rows.
-    least: f64,
+    least_resemblance: f64,
 }
 
 impl Outcome for Confirmed {
     fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self> {
-        Ok(Self { stars: Stars::new(candidates.len(), tick)?, is_second_round: false, least: candidates.least })
+        let stars = Stars::new(candidates.len(), tick)?;
+        Ok(Self { stars, is_second_round: false, least_resemblance: candidates.least_resemblance })
     }
 
-    fn least(&mut self, earlier: u32, later: u32) -> Option<f64> {
-        self.stars.are_apart(earlier, later).then_some(self.least)
+    fn least_resemblance(&mut self, earlier: u32, later: u32) -> Option<f64> {
+        self.stars.are_apart(earlier, later).then_some(self.least_resemblance)
     }
 
-    fn near(&mut self, earlier: u32, later: u32, resemblance: f64, is_same: bool) {
+    fn add_near(&mut self, earlier: u32, later: u32, resemblance: f64, is_same: bool) {
         self.stars.forest.join(earlier, later, |candidate| candidate);
         if !self.is_second_round && self.stars.middles[later as usize] == later {
             self.stars.middles[later as usize] = earlier;

@@ -1,6 +1,6 @@
-//! Texts that are all in memory.
+//! Runs a [`Verification`] of texts that are all in memory, as those of the clients are.
 
-use super::sketches::Texts;
+use super::sketches::TextSketches;
 use super::verification::{Outcome, Verification};
 use crate::criterion::TextCriterion;
 use crate::error::Result;
@@ -23,7 +23,7 @@ pub fn representatives<O: Outcome>(
 ) -> Result<Vec<Option<u32>>> {
     let mut scratch = Scratch::default();
     let mut fingerprinter = Fingerprinter::new(&mut scratch, options, tick);
-    let mut rows = Texts::with_capacity(texts.len(), criterion, options)?;
+    let mut sketches = TextSketches::with_capacity(texts.len(), criterion, options)?;
     let mut has_feature = Vec::new();
     for text in texts {
         let sketch = match text {
@@ -31,9 +31,9 @@ pub fn representatives<O: Outcome>(
             None => None,
         };
         push(&mut has_feature, sketch.is_some())?;
-        rows.push(sketch.as_ref())?;
+        sketches.push(sketch.as_ref())?;
     }
-    let mut verification = Verification::<O>::new(rows, BUDGET, tick)?;
+    let mut verification = Verification::<O>::new(sketches, BUDGET, tick)?;
     while let Some(row) = verification.row_to_read(tick)? {
         let features = match &texts[row as usize] {
             Some(text) => FeatureSet::new(&mut fingerprinter, text.as_ref())?,

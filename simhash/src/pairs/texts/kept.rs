@@ -13,21 +13,21 @@ use crate::memory::{filled, indexes};
 pub struct Kept {
     /// For each candidate, the one that represents it so far.
     representatives: Vec<u32>,
-    /// The resemblance of both; the least one of the criterion if a candidate represents itself.
+    /// The resemblance of a candidate and its representative; the criterion's if the candidate represents itself.
     resemblances: Vec<f64>,
 }
 
 impl Outcome for Kept {
     fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self> {
-        let resemblances = filled(candidates.len(), candidates.least, tick)?;
+        let resemblances = filled(candidates.len(), candidates.least_resemblance, tick)?;
         Ok(Self { representatives: indexes(candidates.len(), tick)?, resemblances })
     }
 
-    fn least(&mut self, _: u32, later: u32) -> Option<f64> {
+    fn least_resemblance(&mut self, _: u32, later: u32) -> Option<f64> {
         Some(self.resemblances[later as usize])
     }
 
-    fn near(&mut self, earlier: u32, later: u32, resemblance: f64, _: bool) {
+    fn add_near(&mut self, earlier: u32, later: u32, resemblance: f64, _: bool) {
         let (is_kept, later) = (self.holds(later), later as usize);
         let (representative, most) = (&mut self.representatives[later], &mut self.resemblances[later]);
         if is_kept || resemblance > *most || earlier < *representative {

@@ -16,5 +16,5 @@ mod verification;
 pub use confirmed::Confirmed;
 pub use in_memory::representatives;
 pub use kept::Kept;
-pub use sketches::Texts;
+pub use sketches::TextSketches;
 pub use verification::{Outcome, Verification};

@@ -1,4 +1,5 @@
-//! The texts of rows, each by its sketch.
+//! The sketches of the rows' texts, from which a [`Verification`](super::verification::Verification) begins. They are
+//! all that is in memory of most texts: the texts themselves are read later, if their sketches do not refute them.
 
 use crate::criterion::TextCriterion;
 use crate::error::{Error, MAX_ROWS, Result};
@@ -6,20 +7,22 @@ use crate::fingerprint::options::Options;
 use crate::fingerprint::sketch::{Comparison, DifferenceSketch, Sketch};
 use crate::memory::{push, with_capacity};
 
-/// The sketches of rows, and the least resemblance of near-duplicates. A row may have no sketch.
+/// The sketch of each row. A row has none if its text is NULL or has no feature.
 ///
 /// Takes 36 bytes for each row, and 4 for each of its bands.
-pub struct Texts {
+pub struct TextSketches {
+    /// The least resemblance of two near rows.
     pub(super) least_resemblance: f64,
     pub(super) comparison: Comparison,
+    /// For each row, its sketch without the bands.
     pub(super) sketches: Vec<DifferenceSketch>,
-    /// For each band, that of each row; 0 for a row without a text.
+    /// Band 0 of all rows, band 1 of all rows, and so on; 0 for a row without a sketch.
     pub(super) bands: Vec<Vec<u32>>,
 }
 
-impl Texts {
-    /// Allocates the memory for `rows` sketches at once, which are made with these options. Fails for more than
-    /// [`MAX_ROWS`].
+impl TextSketches {
+    /// Allocates the memory for `rows` rows at once. The options are those with which the sketches are made. Fails for
+    /// more than [`MAX_ROWS`].
     pub fn with_capacity(rows: usize, criterion: TextCriterion, options: &Options) -> Result<Self> {
         if rows > MAX_ROWS {
             return Err(Error::TooManyRows);
@@ -32,18 +35,18 @@ impl Texts {
         Ok(Self { least_resemblance: criterion.resemblance, comparison, sketches, bands })
     }
 
-    /// Adds a row, with at least the bands of the criterion; None for a row without a text.
+    /// Adds the next row. Its sketch has as many bands as the criterion, or more.
     pub fn push(&mut self, sketch: Option<&Sketch>) -> Result<()> {
         if self.len() >= MAX_ROWS {
             return Err(Error::TooManyRows);
         }
-        for (band, keys) in self.bands.iter_mut().enumerate() {
-            push(keys, sketch.map_or(0, |sketch| sketch.bands[band].cast_unsigned()))?;
+        for (number, bands) in self.bands.iter_mut().enumerate() {
+            push(bands, sketch.map_or(0, |sketch| sketch.bands[number].cast_unsigned()))?;
         }
         push(&mut self.sketches, sketch.map(|sketch| sketch.difference).unwrap_or_default())
     }
 
-    /// Number of rows, with or without a text.
+    /// The number of rows, with or without a sketch.
     pub fn len(&self) -> usize {
         self.sketches.len()
     }

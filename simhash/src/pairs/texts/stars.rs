@@ -1,4 +1,5 @@
-//! Stars of candidates, by which fewer candidates are left to compare.
+//! Stars of candidates, by which fewer candidates are left to compare: if two middles differ so much that their rays
+//! cannot be near each other, no ray of one is compared with one of the other.
 
 use super::candidates::{Buckets, Candidates, Finder, NO_BUCKET, packed, sort_all, upper};
 use crate::error::Result;
@@ -9,8 +10,8 @@ use crate::pairs::forest::Forest;
 /// More than the errors of rounding resemblances.
 const ROUNDING: f64 = 1e-9;
 
-/// Candidates by stars. A star is a group of candidates: its middle, and rays that are near the middle. The middle was
-/// compared with all later candidates.
+/// The stars of all candidates. A star is a group of candidates: its middle, and rays that are near the middle. The
+/// middle was compared with all later candidates.
 pub struct Stars {
     /// A tree for the candidates that are connected by the near pairs that were found so far.
     pub forest: Forest,
@@ -42,7 +43,7 @@ impl Stars {
 impl Candidates {
     /// Leaves in the buckets only the candidates of two stars that are apart and may be near each other.
     pub fn narrow(&mut self, stars: &mut Stars, tick: &dyn Fn()) -> Result<()> {
-        let mut finder = Finder::new(&self.sketches, self.comparison, self.least, tick);
+        let mut finder = Finder::new(&self.sketches, self.comparison, self.least_resemblance, tick);
         for band in &mut self.buckets {
             let keys = std::mem::take(&mut band.numbers);
             let has_key = |candidate: usize| keys[candidate] != NO_BUCKET;
@@ -97,14 +98,14 @@ impl Finder<'_> {
     fn stars_may_resemble(&mut self, a: u32, b: u32, stars: &Stars) -> bool {
         // Distances, 1 - resemblance, satisfy the triangle inequality (Levandowsky, Winter, Nature 1971).
         let [radius, radius_of_other] = [a, b].map(|middle| 1.0 - stars.least_resemblances[middle as usize]);
-        let least = self.least - radius - radius_of_other - ROUNDING;
+        let least = self.least_resemblance - radius - radius_of_other - ROUNDING;
         self.may_resemble(a, b, MostDifferent::with_resemblance(least))
     }
 
     /// Puts into the bucket the candidates of two stars that may be near each other, unless the earlier one of a pair
     /// is a middle, which was compared with the later one. Returns whether there are any.
     fn add_pairs(&mut self, star: &[u64], other: &[u64], buckets: &mut Buckets) -> bool {
-        let mut is_any = false;
+        let mut is_filled = false;
         for a in star {
             for b in other {
                 let earlier = if (*a as u32) < *b as u32 { a } else { b };
@@ -112,12 +113,12 @@ impl Finder<'_> {
                 let are_in = [a, b].iter().all(|candidate| buckets.numbers[*candidate as usize] == buckets.count);
                 self.count_steps(1);
                 if is_ray(earlier) && !are_in && self.may_resemble(a, b, self.most_different) {
-                    is_any = true;
+                    is_filled = true;
                     (buckets.numbers[a as usize], buckets.numbers[b as usize]) = (buckets.count, buckets.count);
                 }
             }
         }
-        is_any
+        is_filled
     }
 }
 

@@ -1,12 +1,12 @@
 //! Compares the texts of candidates within a budget of memory.
 //!
-//! Rows are read in ascending order, because a caller may have them on disk. Each is compared with the earlier ones
-//! that are held and that it may be near by a shared band and the sketches. If what is held exceeds the budget, no more
-//! rows are held in this pass. The first one that is not held begins the next pass: by then, all that were held are
-//! compared with all later rows.
+//! Rows are read in ascending order, because a caller may have them on disk. A row whose features stay in memory is
+//! held. Each row is compared with the held ones before it, if it shares a band with them and the sketches do not
+//! refute it. If what is held exceeds the budget, no more rows are held in this pass, and the next pass begins with the
+//! first row that was not held: by then, all held ones are compared with all later rows.
 
 use super::candidates::{Candidates, NO_BUCKET};
-use super::sketches::Texts;
+use super::sketches::TextSketches;
 use crate::error::Result;
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::fingerprint::sketch::{DifferenceSketch, MostDifferent};
@@ -16,16 +16,16 @@ use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS, ticking};
 /// Stands for the index of a candidate where there is none.
 const NO_INDEX: u32 = u32::MAX;
 
-/// What is found among candidates, each named by its position among them.
+/// What a verification is run for, clusters or kept rows. It names each candidate by its position among them.
 pub trait Outcome: Sized {
     /// None of the candidates is near another one yet.
     fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self>;
 
     /// The least resemblance of two candidates that matters; None if none does.
-    fn least(&mut self, earlier: u32, later: u32) -> Option<f64>;
+    fn least_resemblance(&mut self, earlier: u32, later: u32) -> Option<f64>;
 
-    /// Two candidates have a resemblance that matters; `is_same` if their features are the same.
-    fn near(&mut self, earlier: u32, later: u32, resemblance: f64, is_same: bool);
+    /// Takes two candidates with a resemblance that matters. `is_same` says whether their features are the same.
+    fn add_near(&mut self, earlier: u32, later: u32, resemblance: f64, is_same: bool);
 
     /// Whether later candidates are compared with this one.
     fn holds(&self, candidate: u32) -> bool;
@@ -41,12 +41,11 @@ pub trait Outcome: Sized {
 
 /// Reads the texts of rows that may be near another one.
 ///
-/// Needs the memory of the [`Texts`], 12 bytes for each row, and up to 80 for each row of those that share one band and
-/// are all refuted; afterwards, with six bands, up to 93 for each candidate; and memory for features: the budget and
-/// one text. A tick is called at least every few milliseconds. If it panics, the only thing to do with the verification
-/// is to drop it.
+/// Needs the memory of the [`TextSketches`], 12 bytes for each row, and up to 80 for each row of those that share one
+/// band and are all refuted; afterwards, with six bands, up to 93 for each candidate; and memory for features: the
+/// budget and one text. A tick is called at least every few milliseconds. If it panics, the only thing to do with the
+/// verification is to drop it.
 pub struct Verification<O> {
-    /// Number of rows.
     rows: usize,
     /// Bytes for the candidates that are held.
     budget: usize,
@@ -59,7 +58,7 @@ pub struct Verification<O> {
     position: usize,
     /// Whether the next candidate is to be read.
     is_requested: bool,
-    /// How much the next candidate differs at least from those that it is compared with, and their indexes in `held`.
+    /// The held candidates that the next one is compared with: how much both differ at least, and the index in `held`.
     compared: Vec<(i64, u32)>,
 }
 
@@ -67,11 +66,11 @@ pub struct Verification<O> {
 struct Held {
     candidates: Vec<HeldCandidate>,
     features: Vec<FeatureSet>,
-    /// For each band and bucket, the index of its last candidate, or [`NO_INDEX`].
+    /// For each band and bucket, the index of the bucket's last candidate, or [`NO_INDEX`].
     last: Vec<Vec<u32>>,
     /// For each candidate and band, the index of the candidate before it in its bucket, or [`NO_INDEX`].
     before: Vec<u32>,
-    /// Bytes that they take.
+    /// Bytes that the candidates and their features take.
     memory: usize,
 }
 
@@ -84,9 +83,9 @@ struct HeldCandidate {
 
 impl<O: Outcome> Verification<O> {
     /// Finds the candidates. `budget` is in bytes.
-    pub fn new(texts: Texts, budget: usize, tick: &dyn Fn()) -> Result<Self> {
-        let rows = texts.len();
-        let candidates = Candidates::new(texts, tick)?;
+    pub fn new(sketches: TextSketches, budget: usize, tick: &dyn Fn()) -> Result<Self> {
+        let rows = sketches.len();
+        let candidates = Candidates::new(sketches, tick)?;
         let outcome = O::new(&candidates, tick)?;
         let held = Held::new(&candidates, tick)?;
         Ok(Self {
@@ -188,7 +187,7 @@ impl<O: Outcome> Verification<O> {
                     continue;
                 }
                 other.met_by = position;
-                let Some(least) = outcome.least(other.position, position) else { continue };
+                let Some(least) = outcome.least_resemblance(other.position, position) else { continue };
                 let difference = candidates.comparison.difference(&other.sketch, sketch);
                 if MostDifferent::with_resemblance(least).allows(difference, &other.sketch, sketch) {
                     push(&mut self.compared, (difference, index))?;
@@ -207,13 +206,13 @@ impl<O: Outcome> Verification<O> {
                 tick();
             }
             let other = &self.held.candidates[index as usize];
-            let Some(least) = self.outcome.least(other.position, self.position as u32) else { continue };
+            let Some(least) = self.outcome.least_resemblance(other.position, self.position as u32) else { continue };
             let other_features = &self.held.features[index as usize];
             if MostDifferent::with_resemblance(least).allows(difference, &other.sketch, sketch)
                 && let Some(resemblance) = other_features.resemblance_from(features, least, tick)
             {
                 let is_same = resemblance >= 1.0 && other_features == features;
-                self.outcome.near(other.position, self.position as u32, resemblance, is_same);
+                self.outcome.add_near(other.position, self.position as u32, resemblance, is_same);
             }
         }
     }

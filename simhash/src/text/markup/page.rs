@@ -63,7 +63,7 @@ pub(super) struct Prefix {
     length: usize,
 }
 
-/// An element that is open, and how many of its name are.
+/// An element that is open, and how many elements of its name are.
 struct Open {
     tag: Tag,
     depth: usize,

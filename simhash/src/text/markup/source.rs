@@ -28,7 +28,7 @@ pub struct HtmlSource<'a> {
     /// Bytes that are left when the next tick is due.
     next_tick: usize,
     /// Bytes that html5gum has read one by one since it last read until a needle.
-    single: usize,
+    single_bytes: usize,
     /// Whether plain tags may be skipped here.
     skips_tags: &'a Cell<bool>,
     /// Bytes that html5gum has not read, because they were skipped.
@@ -39,7 +39,7 @@ pub struct HtmlSource<'a> {
 impl<'a> HtmlSource<'a> {
     pub fn new(html: &'a str, skips_tags: &'a Cell<bool>, skipped: &'a Cell<usize>, tick: &'a dyn Fn()) -> Self {
         let rest = html.as_bytes();
-        Self { rest, next_tick: rest.len(), single: 0, skips_tags, skipped, tick }
+        Self { rest, next_tick: rest.len(), single_bytes: 0, skips_tags, skipped, tick }
     }
 
     /// Goes on by some bytes, and ticks if it is time.
@@ -57,23 +57,23 @@ impl<'a> HtmlSource<'a> {
         &self.rest[..self.rest.len().min(BYTES_BETWEEN_TICKS)]
     }
 
-    /// Skips plain tags, and white space after them. Returns whether these separate words.
+    /// Skips plain tags, and white space after them. Returns whether the tags separate words: one is a box's.
     #[inline]
     fn skip_tags(&mut self) -> bool {
         let ahead = self.ahead();
-        let (mut offset, mut separate) = (0, false);
+        let (mut offset, mut has_box) = (0, false);
         while let Some((end, is_box)) = plain_tag(ahead, offset) {
             offset = end;
-            separate |= is_box;
-            if separate && ahead.get(offset).is_some_and(|byte| *byte <= b' ') {
+            has_box |= is_box;
+            if has_box && ahead.get(offset).is_some_and(|byte| *byte <= b' ') {
                 offset = find(ahead, offset, |bytes| at_least(b'!', bytes)).unwrap_or(ahead.len());
             }
         }
         self.advance(offset);
         // A separator that stands for all of them is read.
-        let separator = if separate { SEPARATOR.len() } else { 0 };
+        let separator = if has_box { SEPARATOR.len() } else { 0 };
         self.skipped.set(self.skipped.get() + offset - separator);
-        separate
+        has_box
     }
 }
 
@@ -84,11 +84,11 @@ impl Reader for HtmlSource<'_> {
     fn read_byte(&mut self) -> Result<Option<u8>> {
         let Some(byte) = self.rest.first().copied() else { return Ok(None) };
         self.advance(1);
-        self.single += 1;
+        self.single_bytes += 1;
         // Where a script may end, html5gum collects the name of the tag in a vector that doubles as it grows. If that
         // memory were refused, the process would end.
-        if self.single >= FEW_BYTES && self.single.is_power_of_two() {
-            check_available(4 * self.single)?;
+        if self.single_bytes >= FEW_BYTES && self.single_bytes.is_power_of_two() {
+            check_available(4 * self.single_bytes)?;
         }
         Ok(Some(byte))
     }
@@ -104,7 +104,7 @@ impl Reader for HtmlSource<'_> {
 
     #[inline(always)]
     fn read_until<'b>(&'b mut self, needle: &[u8], buffer: &'b mut [u8; 4]) -> Result<Option<&'b [u8]>> {
-        self.single = 0;
+        self.single_bytes = 0;
         if needle == ENDS_OF_TEXT && self.skips_tags.get() && self.skip_tags() {
             return Ok(Some(SEPARATOR));
         }

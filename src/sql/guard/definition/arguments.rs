@@ -63,14 +63,14 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn parse(arguments: &[String]) -> Result<Self> {
-        let [action, criterion, source, columns @ ..] = arguments else {
+        let [action, criterion, source, optional @ ..] = arguments else {
             return Err(protocol_violated("simhash_dedup takes at least 3 arguments".to_owned(), USAGE)
                 .with_detail(format!("The trigger has {}.", arguments.len())));
         };
         let action = Action::named(action)?;
         let criterion = GuardCriterion::parse(criterion)?;
-        let (mark, following) = columns.split_first().unzip();
-        let mark_column = mark.filter(|mark| !mark.is_empty()).cloned();
+        let (mark_column, following) = optional.split_first().unzip();
+        let mark_column = mark_column.filter(|column| !column.is_empty()).cloned();
         let (scope, among, unless) = split_at_empty(following.unwrap_or_default())?;
         if (action == Action::Mark) != mark_column.is_some() {
             let message = "simhash_dedup takes a mark column for the action mark, and only for that action";

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use pgrx::pg_sys;
 use pgrx::prelude::*;
 use postgres::catalog::column::Column;
-use postgres::catalog::index::{Index, KeyExpressions};
+use postgres::catalog::index::{ExpressionForm, Index};
 use postgres::catalog::relation::Relation;
 use postgres::catalog::row_value::RowValue;
 use postgres::error::{ErrorReport, Explain, Result, invalid_parameter, user_error};
@@ -31,8 +31,7 @@ use crate::sql::lookup::band_indexes::BandIndex;
 struct IndexedText {
     source: Expression,
     options: Options,
-    /// The options as JSON.
-    document: String,
+    options_json: String,
 }
 
 /// The source as SQL, and the criterion for it. `named` is the name of a column, or an expression; None or empty for
@@ -60,14 +59,15 @@ pub fn find_source(
     Ok(first_source)
 }
 
+/// As [`find_source`], by the indexes of one table.
 fn source_in(
     table: &Relation,
     named: Option<&AskedSql>,
     asked: &AskedCriterion,
     schema: ExtensionSchema,
 ) -> Result<(String, GuardCriterion)> {
-    let named = named.filter(|named| !named.sql.is_empty()).map(|named| parse(table, named)).transpose()?;
-    let text_call = |fingerprint: &RowValue| FingerprintCall::of_text(fingerprint.computation(table), schema);
+    let named = named.filter(|named| !named.sql.is_empty()).map(|named| parse_named(table, named)).transpose()?;
+    let find_call = |fingerprint: &RowValue| FingerprintCall::of_text(fingerprint.computation(table), schema);
     let texts = if asked.is_for_fingerprints() { Vec::new() } else { indexed_texts(table, named)? };
     let mut fingerprints = match named {
         Some(source) if texts.is_empty() => named_fingerprints(table, source)?,
@@ -75,9 +75,9 @@ fn source_in(
         None => indexed_fingerprints(table),
     };
     // Under a criterion for texts, fingerprints of a text do not count, but an error may name that text.
-    let made_from = fingerprints.iter().find_map(text_call).map(|call| call.source);
+    let fingerprinted_text = fingerprints.iter().find_map(find_call).map(|call| call.source);
     if !asked.is_for_fingerprints() {
-        fingerprints.retain(|fingerprint| text_call(fingerprint).is_none());
+        fingerprints.retain(|fingerprint| find_call(fingerprint).is_none());
     }
     let fingerprint_sources = fingerprints.iter().filter_map(|fingerprint| fingerprint.expression(table));
     let sources = texts.iter().map(|text| text.source).chain(fingerprint_sources);
@@ -85,18 +85,19 @@ fn source_in(
     match &Vec::from_iter(choices)[..] {
         [source] if texts.is_empty() => Ok((source.clone(), GuardCriterion::Distance(asked.max_distance()?))),
         [source] => Ok((source.clone(), GuardCriterion::Texts(criterion_of(table, source, &texts, asked)?))),
-        [] => Err(not_indexed(table, named, made_from, asked)?),
+        [] => Err(not_indexed(table, named, fingerprinted_text, asked)?),
         several => Err(ambiguous(table, several)?),
     }
 }
 
-fn parse(table: &Relation, asked: &AskedSql) -> Result<Expression> {
-    let column = if asked.is_of_guard() { None } else { Column::find(table, &asked.sql)? };
+/// Parses a source that is named: the name of a column, or an expression.
+fn parse_named(table: &Relation, named: &AskedSql) -> Result<Expression> {
+    let column = if named.is_of_guard() { None } else { Column::find(table, &named.sql)? };
     let variable = column.and_then(|column| column.as_variable());
-    variable.map_or_else(|| asked.parse(|sql| parse_asked(table, sql)), Ok)
+    variable.map_or_else(|| named.parse(|sql| parse_asked(table, sql)), Ok)
 }
 
-/// The texts whose bands are indexed, or `named` alone; once for each of the options that their bands are made with.
+/// The texts whose bands are indexed, or `named` alone: each once for every set of options that its bands have.
 fn indexed_texts(table: &Relation, named: Option<Expression>) -> Result<Vec<IndexedText>> {
     let text = named.and_then(as_text);
     if named.is_some() && text.is_none() {
@@ -108,7 +109,7 @@ fn indexed_texts(table: &Relation, named: Option<Expression>) -> Result<Vec<Inde
         let source = column.or_else(|| generated_column(table, call.text)).unwrap_or(call.text);
         let is_same = |other: &IndexedText| other.source.equals(source) && other.options == call.options;
         if !texts.iter().any(is_same) {
-            texts.push(IndexedText { source, document: call.options_json()?, options: call.options });
+            texts.push(IndexedText { source, options_json: call.options_json()?, options: call.options });
         }
     }
     Ok(texts)
@@ -118,7 +119,7 @@ fn indexed_texts(table: &Relation, named: Option<Expression>) -> Result<Vec<Inde
 fn criterion_of(table: &Relation, source: &str, texts: &[IndexedText], asked: &AskedCriterion) -> Result<GuardedTexts> {
     let mut served = Vec::new();
     for text in texts {
-        let guarded = asked.for_texts(&text.document)?;
+        let guarded = asked.for_texts(&text.options_json)?;
         // Weights that are learnt now are not those of the index.
         let is_served = text.options.has_bands_for(&guarded.options) && !asked.asks_for_weights();
         if is_served && !served.contains(&guarded) {
@@ -132,7 +133,7 @@ fn criterion_of(table: &Relation, source: &str, texts: &[IndexedText], asked: &A
                 .with_detail("Bands depend on the weights: a guard has those of its indexes.")
                 .with_hint("Learn weights by simhash_weights, give them to simhash_index, and leave them out here."))
         }
-        (None, [text, ..]) => Err(other_options(table, source, &text.document)?),
+        (None, [text, ..]) => Err(other_options(table, source, &text.options_json)?),
         _ => {
             let message =
                 format!("the bands of {source} in table \"{}\" are indexed with several options", table.name()?);
@@ -146,7 +147,7 @@ fn criterion_of(table: &Relation, source: &str, texts: &[IndexedText], asked: &A
 /// The fingerprints whose blocks are indexed.
 fn indexed_fingerprints(table: &Relation) -> Vec<RowValue> {
     let mut fingerprints: Vec<(Bits, RowValue)> = Vec::new();
-    let read_index = |index: Relation| Index::read_usable(&index, KeyExpressions::Stored);
+    let read_index = |index: Relation| Index::read_usable(&index, ExpressionForm::Stored);
     for index in table.open_indexes().filter_map(read_index) {
         for fingerprint in block_keys(table, &index).map(|key| key.call.fingerprint) {
             let bits = Bits::of_bigint(fingerprint);
@@ -178,7 +179,7 @@ fn named_fingerprints(table: &Relation, source: Expression) -> Result<Vec<RowVal
     })
 }
 
-/// The generated column that has a text.
+/// The generated column whose value is this text.
 fn generated_column(table: &Relation, text: Expression) -> Option<Expression> {
     let text = with_plain_columns(table, text);
     let has_text =
@@ -191,20 +192,22 @@ fn text_column(table: &Relation) -> Option<Expression> {
     Column::all(table).filter_map(|column| column.as_variable()).find(|column| as_text(*column).is_some())
 }
 
-/// The error for a table without indexes for the criterion, on the source that is `named` or on any. `made_from` is the
-/// text that an indexed fingerprint is made from.
+/// The error for a table without indexes for the criterion, on the source that is `named` or on any.
+/// `fingerprinted_text` is the text that an indexed fingerprint is made from.
 fn not_indexed(
     table: &Relation,
     named: Option<Expression>,
-    made_from: Option<Expression>,
+    fingerprinted_text: Option<Expression>,
     asked: &AskedCriterion,
 ) -> Result<ErrorReport> {
     const OR_BY_DISTANCE: &str = "or let the distance of the fingerprints decide, by {\"resemblance\": null}";
-    if asked.is_for_fingerprints() || made_from.is_none() && named.is_some_and(|named| as_text(named).is_none()) {
+    if asked.is_for_fingerprints()
+        || fingerprinted_text.is_none() && named.is_some_and(|named| as_text(named).is_none())
+    {
         return Ok(no_index(table, asked.max_distance()?));
     }
     let to_sql = |source: Expression| source_sql(table, source);
-    if let Some(text) = made_from
+    if let Some(text) = fingerprinted_text
         && !indexed_texts(table, Some(text))?.is_empty()
     {
         let (named, text) = (named.map_or(Ok("the source".to_owned()), to_sql)?, to_sql(text)?);
@@ -213,10 +216,10 @@ fn not_indexed(
         let hint = format!("Name the text as the source, {text}, whose bands are indexed; {OR_BY_DISTANCE}.");
         return Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message).with_hint(hint));
     }
-    let (source, guarded) = (made_from.or(named).or(text_column(table)), asked.for_texts("{}")?);
+    let (source, guarded) = (fingerprinted_text.or(named).or(text_column(table)), asked.for_texts("{}")?);
     let source = source.map_or(Ok("...".to_owned()), to_sql)?;
     let error = no_bands(table, &source, None, &guarded)?;
-    if made_from.is_none() {
+    if fingerprinted_text.is_none() {
         return Ok(error);
     }
     Ok(error.with_hint(format!("Run {}, {OR_BY_DISTANCE}.", index_call(&table.name()?, &source, &guarded))))

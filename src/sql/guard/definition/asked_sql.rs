@@ -14,11 +14,13 @@ pub struct AskedSql {
 }
 
 impl AskedSql {
+    /// Reads an SQL function's argument; None for NULL.
     pub fn read(argument: Option<RawText<'_>>) -> Result<Option<Self>> {
         let Some(sql) = argument else { return Ok(None) };
         Ok(Some(Self { sql: from_bytes(sql)?, search_path: Some(search_path()) }))
     }
 
+    /// SQL from the arguments of a trigger.
     pub fn of_guard(sql: &str) -> Self {
         Self { sql: sql.to_owned(), search_path: None }
     }

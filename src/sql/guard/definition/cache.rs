@@ -21,10 +21,11 @@ use super::guard::{Guard, Identity};
 const MAX_CACHED_TRIGGERS: usize = 4096;
 
 thread_local! {
-    /// Guards by the OIDs of their triggers. A trigger has several if it was replaced while a statement still fires the
-    /// old one. The triggers of one table's partitions share a guard.
+    /// Guards by the OIDs of their triggers. A trigger has several if it was replaced while a statement still fires it
+    /// as it was. The triggers of one table's partitions share a guard.
     static GUARDS: RefCell<HashMap<Oid, Vec<Rc<Guard>>>> = RefCell::default();
-    static HAS_CALLBACK: Cell<bool> = const { Cell::new(false) };
+    /// Whether PostgreSQL has the callbacks below.
+    static HAS_CALLBACKS: Cell<bool> = const { Cell::new(false) };
     /// The tables whose definition may have changed since the last look-up; the invalid OID stands for all tables.
     static CHANGED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
 }
@@ -33,10 +34,11 @@ thread_local! {
 /// the transaction ends, so that neither they nor their indexes are dropped. `previous` is a guard that this statement
 /// has obtained before: its tables are locked already.
 pub fn guard_of_trigger(function: Oid, event: &RowEvent, previous: Option<&Rc<Guard>>) -> Result<Rc<Guard>> {
-    let mut guard = cached(function, event)?;
+    let mut guard = find_or_make(function, event)?;
     if previous.is_some_and(|previous| Rc::ptr_eq(previous, &guard)) {
         return Ok(guard);
     }
+    // While this waits for a lock, a table may change: then the guard is made again, and its tables are locked.
     loop {
         // A table without partitions needs no lock here: the statement that writes to it has locked it.
         if guard.members.len() > 1 {
@@ -45,11 +47,11 @@ pub fn guard_of_trigger(function: Oid, event: &RowEvent, previous: Option<&Rc<Gu
                 unsafe { pg_sys::LockRelationOid(member, ACCESS_SHARE) };
             }
         }
-        let now = cached(function, event)?;
-        if Rc::ptr_eq(&guard, &now) {
+        let latest = find_or_make(function, event)?;
+        if Rc::ptr_eq(&guard, &latest) {
             return Ok(guard);
         }
-        guard = now;
+        guard = latest;
     }
 }
 
@@ -58,14 +60,14 @@ pub fn guard_of_trigger(function: Oid, event: &RowEvent, previous: Option<&Rc<Gu
 ///
 /// A replaced trigger has the same OID, and a running statement still fires the old trigger: the arguments distinguish
 /// the two.
-fn cached(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
-    if !HAS_CALLBACK.replace(true) {
+fn find_or_make(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
+    if !HAS_CALLBACKS.replace(true) {
         use pg_sys::SysCacheIdentifier::{ENUMOID, PROCOID};
         // SAFETY: the callbacks are functions of this library, which is never unloaded.
         unsafe {
             pg_sys::CacheRegisterRelcacheCallback(Some(table_changed), Datum::null());
             for cache in [PROCOID, ENUMOID] {
-                pg_sys::CacheRegisterSyscacheCallback(cache as _, Some(name_changed), Datum::null());
+                pg_sys::CacheRegisterSyscacheCallback(cache as _, Some(function_or_enum_changed), Datum::null());
             }
         }
     }
@@ -122,6 +124,6 @@ unsafe extern "C-unwind" fn table_changed(_argument: Datum, table: Oid) {
 /// PostgreSQL calls this if a function or a label of an enum may have changed, which an expression of any guard may
 /// name.
 #[pg_guard]
-unsafe extern "C-unwind" fn name_changed(_argument: Datum, _cache: c_int, _hash: u32) {
+unsafe extern "C-unwind" fn function_or_enum_changed(_argument: Datum, _cache: c_int, _hash: u32) {
     CHANGED.set(vec![Oid::INVALID]);
 }

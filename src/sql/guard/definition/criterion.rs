@@ -26,25 +26,25 @@ pub struct GuardedTexts {
     pub criterion: TextCriterion,
     /// The options of the bands, and of comparing texts.
     pub options: Options,
-    /// The options as JSON, among the other keys of a criterion.
-    document: String,
+    /// A criterion as JSON, with the options among its keys.
+    json: String,
 }
 
 impl GuardCriterion {
     pub fn parse(json: &str) -> Result<Self> {
-        Ok(Self::new(&read_text(json).and_then(reject_weights_of_table)?, json))
+        Ok(Self::new(&parse_document(json).and_then(reject_weights_of_table)?, json))
     }
 
     fn new(document: &CriterionDocument, json: &str) -> Self {
         let Some(criterion) = document.texts() else { return Self::Distance(document.max_distance()) };
-        Self::Texts(GuardedTexts { criterion, options: document.options.clone(), document: json.to_owned() })
+        Self::Texts(GuardedTexts { criterion, options: document.options.clone(), json: json.to_owned() })
     }
 
     /// The criterion as JSON. It may lack options: their defaults are those of `simhash_band`.
     pub fn to_json(&self) -> Result<String> {
         match self {
-            Self::Texts(GuardedTexts { criterion: TextCriterion { resemblance, bands }, document, .. }) => {
-                laid_over(&format!(r#"{{"resemblance": {resemblance}, "bands": {bands}}}"#), document)
+            Self::Texts(GuardedTexts { criterion: TextCriterion { resemblance, bands }, json, .. }) => {
+                laid_over(&format!(r#"{{"resemblance": {resemblance}, "bands": {bands}}}"#), json)
             }
             Self::Distance(max_distance) => Ok(format!(r#"{{"resemblance": null, "max_distance": {max_distance}}}"#)),
         }
@@ -60,18 +60,18 @@ impl PartialEq for GuardedTexts {
 impl GuardedTexts {
     /// The options as JSON, for users.
     pub fn options_json(&self) -> String {
-        let mut options = serde_json::from_str::<BTreeMap<&str, Value>>(&self.document).unwrap_or_default();
-        // Weights of a table are learnt once, and then given as options.
+        let mut options = serde_json::from_str::<BTreeMap<&str, Value>>(&self.json).unwrap_or_default();
+        // {"weights": "table"} asks to learn weights once, which are then given as options.
         options.retain(|key, value| Options::KEYS.contains(key) && *value != "table");
         Value::from_iter(options).to_string()
     }
 }
 
-fn read_text(json: &str) -> Result<CriterionDocument> {
+fn parse_document(json: &str) -> Result<CriterionDocument> {
     read_criterion(JsonDocument::Text(to_server(json)?.to_bytes()))
 }
 
-/// The criterion that a user asks for. The defaults depend on what is indexed.
+/// The criterion that a user asks for. The defaults of what it leaves out depend on what is indexed.
 pub struct AskedCriterion {
     json: String,
     document: CriterionDocument,
@@ -85,7 +85,7 @@ impl AskedCriterion {
     }
 
     pub fn from_json(json: String) -> Result<Self> {
-        Ok(Self { document: read_text(&json)?, json })
+        Ok(Self { document: parse_document(&json)?, json })
     }
 
     /// Whether it says that the fingerprints decide.
@@ -101,14 +101,14 @@ impl AskedCriterion {
     /// The criterion for texts, with these options by default. An error if a key is for fingerprints.
     pub fn for_texts(&self, options: &str) -> Result<GuardedTexts> {
         if let Some(key) = self.key_except(|key| key != "max_distance") {
-            return Err(wrong_kind(&key, "fingerprints", "texts").with_hint(
+            return Err(wrong_key(&key, "fingerprints", "texts").with_hint(
                 "Texts are compared by their resemblance. For fingerprints, give {\"resemblance\": null} too.",
             ));
         }
         let json = laid_over(&self.json, options)?;
-        match GuardCriterion::new(&read_text(&json)?, &json) {
+        match GuardCriterion::new(&parse_document(&json)?, &json) {
             GuardCriterion::Texts(texts) => Ok(texts),
-            GuardCriterion::Distance(_) => Err(wrong_kind("resemblance", "fingerprints", "texts")),
+            GuardCriterion::Distance(_) => Err(wrong_key("resemblance", "fingerprints", "texts")),
         }
     }
 
@@ -116,20 +116,20 @@ impl AskedCriterion {
     pub fn max_distance(&self) -> Result<i32> {
         let is_for_distances = |key: &str| key == "max_distance" || key == "resemblance" && self.is_for_fingerprints();
         if let Some(key) = self.key_except(is_for_distances) {
-            return Err(wrong_kind(&key, "texts", "fingerprints")
+            return Err(wrong_key(&key, "texts", "fingerprints")
                 .with_hint("The distance decides about fingerprints: {\"resemblance\": null, \"max_distance\": 3}."));
         }
         Ok(self.document.max_distance())
     }
 
-    /// A key of the document that is not expected; None if all are.
+    /// A key of the criterion that is not expected; None if all keys are.
     fn key_except(&self, is_expected: impl Fn(&str) -> bool) -> Option<String> {
         let keys = serde_json::from_str::<BTreeMap<String, Value>>(&self.json);
         keys.unwrap_or_default().into_keys().find(|key| !is_expected(key))
     }
 }
 
-fn wrong_kind(key: &str, kind: &str, guarded: &str) -> ErrorReport {
+fn wrong_key(key: &str, meant_for: &str, compared: &str) -> ErrorReport {
     let key = shorten(key);
-    invalid_parameter(format!("key \"{key}\" of a criterion is for {kind}, and this guard compares {guarded}"))
+    invalid_parameter(format!("key \"{key}\" of a criterion is for {meant_for}, and this guard compares {compared}"))
 }

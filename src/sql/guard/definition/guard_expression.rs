@@ -1,8 +1,8 @@
 //! What a guard computes of the rows of a table: its source, and its conditions.
 //!
-//! It runs only immutable code that PostgreSQL ships ([`other_code`]), and functions of the extension: stored rows may
-//! be hidden from the writer, and other names may get another meaning. On the new row, it also computes generated
-//! columns, which may run any code, as the writer, like a CHECK constraint.
+//! On stored rows, it runs only immutable code that PostgreSQL ships, and functions of the extension ([`other_code`]):
+//! stored rows may be hidden from the writer, and other names may get another meaning. On the new row, it also computes
+//! generated columns, which may run any code, as the writer, like a CHECK constraint.
 
 use std::ffi::CStr;
 
@@ -35,7 +35,7 @@ pub struct GuardExpression {
     pub made_from: Vec<i16>,
     /// The columns from which the value for a stored row is read.
     pub read_from: Vec<i16>,
-    /// Code that it runs and that a guard must not run on stored rows, as a message names it.
+    /// What the expression runs that a guard must not run on stored rows, as a message names it.
     other_code: Option<String>,
 }
 
@@ -55,18 +55,18 @@ impl GuardExpression {
         })
     }
 
-    /// Whether the guard may evaluate it on stored rows.
+    /// Whether the guard may evaluate the expression on stored rows.
     pub fn is_for_stored_rows(&self) -> bool {
         self.other_code.is_none()
     }
 
-    /// Whether some of what it reads of a stored row is stored out of line.
+    /// Whether a value that the expression reads of this stored row is stored out of line.
     pub fn reads_out_of_line(&self, row: Row<'_>) -> bool {
         self.read_from.iter().any(|&column| row.is_out_of_line(column))
     }
 
-    /// An error with this hint unless the guard may evaluate it on stored rows.
-    fn for_stored_rows(self, hint: &'static str) -> Result<Self> {
+    /// An error with this hint unless the guard may evaluate the expression on stored rows.
+    fn checked_for_stored_rows(self, hint: &'static str) -> Result<Self> {
         match &self.other_code {
             Some(code) => Err(refused(code, &self.argument.to_string_lossy(), hint)),
             None => Ok(self),
@@ -80,7 +80,7 @@ fn refused(code: &str, argument: &str, hint: &'static str) -> ErrorReport {
     not_supported(format!("cannot use {code} in {argument}")).with_detail(DETAIL).with_hint(hint)
 }
 
-/// Parses the condition `unless`, which may also depend on the writer. An error if it runs other code.
+/// Parses the condition `unless`, which may also depend on the writer. An error if it runs code that it must not run.
 fn parse_unless(table: &Relation, sql: &str, schema: ExtensionSchema) -> Result<Expression> {
     const DETAIL: &str = "It may run immutable functions of PostgreSQL's own, arithmetic of times, current_user, \
         pg_has_role and current_setting. Others could give other names another meaning.";
@@ -116,16 +116,18 @@ impl GuardExpressions {
             source = as_text(source).ok_or_else(|| not_a_text(table))?;
         }
         let among = arguments.among.as_ref().map(|sql| {
-            GuardExpression::new(table, AMONG, parse_condition(table, sql, AMONG)?, schema)?
-                .for_stored_rows("Put the condition into a stored column, which may be generated: among => 'live'.")
+            GuardExpression::new(table, AMONG, parse_condition(table, sql, AMONG)?, schema)?.checked_for_stored_rows(
+                "Put the condition into a stored column, which may be generated: among => 'live'.",
+            )
         });
         let unless = arguments
             .unless
             .as_ref()
             .map(|sql| GuardExpression::new(table, UNLESS, parse_unless(table, sql, schema)?, schema));
         let expressions = Self {
-            source: GuardExpression::new(table, SOURCE, source, schema)?
-                .for_stored_rows("Put the text into a stored generated column, and index and guard that column.")?,
+            source: GuardExpression::new(table, SOURCE, source, schema)?.checked_for_stored_rows(
+                "Put the text into a stored generated column, and index and guard that column.",
+            )?,
             among: among.transpose()?,
             unless: unless.transpose()?,
         };

@@ -34,9 +34,9 @@ pub fn check_mark_column(
     searched: &[SearchedTable],
 ) -> Result<Column> {
     let column = Column::named(table, name)?;
-    let unfit = || unfit(table, &column);
+    let message = || unfit_message(table, &column);
     if column.is_generated {
-        return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, unfit()?)
+        return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message()?)
             .with_detail("The column is generated.")
             .with_hint("Add another column for the mark."));
     }
@@ -44,39 +44,39 @@ pub fn check_mark_column(
         return Err(wrong_type(table, &column, other)?);
     }
     if own.is_some_and(|own| own.depends_on(column.attnum)) {
-        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_COLUMN_REFERENCE, unfit()?)
+        return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_COLUMN_REFERENCE, message()?)
             .with_detail(
                 "It is a column of the primary key, the fingerprint, its source, the scope, or the partition key.",
             )
             .with_hint("Add another column for the mark."));
     }
-    // Check this last: key columns are NOT NULL too, and the error above explains that case better. It is raised only
-    // for a table with rows, so check a table without rows only if no table is searched.
+    // NOT NULL is checked last: key columns are NOT NULL too, and the error above explains that case better. A table
+    // without rows of its own cannot get that error: it is left to the searched tables, if there are any.
     if own.is_none() && !searched.is_empty() {
         return Ok(column);
     }
     if column.is_not_null {
-        return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, unfit()?)
+        return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message()?)
             .with_detail("The column is NOT NULL, but a row without a near-duplicate gets NULL.")
             .with_hint("Run ALTER TABLE ... ALTER COLUMN ... DROP NOT NULL."));
     }
     // SAFETY: the type of an existing column exists. PostgreSQL raises an error if it is a domain that is NOT NULL.
     unsafe {
-        let (memory, none) = (pg_sys::CurrentMemoryContext, std::ptr::null_mut());
+        let (memory, no_cache) = (pg_sys::CurrentMemoryContext, std::ptr::null_mut());
         if pg_sys::getBaseType(column.data_type) != column.data_type {
-            pg_sys::domain_check(Datum::null(), true, column.data_type, none, memory);
+            pg_sys::domain_check(Datum::null(), true, column.data_type, no_cache, memory);
         }
     }
     Ok(column)
 }
 
-fn unfit(table: &Relation, column: &Column) -> Result<String> {
+fn unfit_message(table: &Relation, column: &Column) -> Result<String> {
     Ok(format!("column \"{}\" of table \"{}\" cannot take the key of a row", column.name()?, table.name()?))
 }
 
 /// The error for a mark column whose type does not fit the primary key of a table.
 fn wrong_type(table: &Relation, mark: &Column, searched: &SearchedTable) -> Result<ErrorReport> {
-    let error = user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, unfit(table, mark)?);
+    let error = user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, unfit_message(table, mark)?);
     let key: Vec<_> = searched.primary_key.columns().collect();
     let name = Relation::open(searched.oid).name()?;
     if key.is_empty() {

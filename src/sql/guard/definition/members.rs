@@ -3,7 +3,7 @@
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::partition::{check_owner, with_inheritors};
-use postgres::catalog::relation::{ACCESS_SHARE, Relation, is_foreign, relation_kind, relation_name};
+use postgres::catalog::relation::{ACCESS_SHARE, Relation, is_foreign, relation_name, relkind_of};
 use postgres::catalog::target::Target;
 use postgres::error::{Explain, Result, not_supported, user_error};
 
@@ -23,9 +23,9 @@ pub struct Members {
 
 impl Members {
     /// Lists the table with its partitions at all levels, and `detached`, a partition of it that is being detached. An
-    /// error if one of them cannot be searched, or belongs to another role.
+    /// error if one of these tables cannot be searched, or belongs to another role.
     pub fn read(root: Oid, detached: Option<Oid>) -> Result<Self> {
-        let mut all = match relation_kind(root) {
+        let mut all = match relkind_of(root) {
             pg_sys::RELKIND_PARTITIONED_TABLE => with_inheritors(root, ACCESS_SHARE),
             _ => vec![root],
         };
@@ -34,15 +34,15 @@ impl Members {
         check_owner(root, &all)?;
         if let Some(&foreign) = all.iter().find(|&&member| is_foreign(member)) {
             let name = relation_name(foreign)?.unwrap_or_default();
-            let kind = if foreign == root { "table" } else { "partition" };
-            return Err(not_supported(format!("{kind} \"{name}\" is a foreign table"))
+            let noun = if foreign == root { "table" } else { "partition" };
+            return Err(not_supported(format!("{noun} \"{name}\" is a foreign table"))
                 .with_detail("A guard searches the indexes of this server only.")
                 .with_hint(
                     "Guard the table on its server instead. That guard also checks the rows that come from here.",
                 ));
         }
         let with_rows: Vec<_> =
-            all.iter().copied().filter(|&member| relation_kind(member) == pg_sys::RELKIND_RELATION).collect();
+            all.iter().copied().filter(|&member| relkind_of(member) == pg_sys::RELKIND_RELATION).collect();
         // The search depends on the heap's row versions and row locks.
         if let Some(other) = with_rows.iter().map(|&member| Relation::open(member)).find(|table| !table.is_heap()) {
             return Err(not_supported(format!("table \"{}\" is not stored as a heap", other.name()?))
@@ -56,8 +56,8 @@ impl Members {
     /// source.
     pub fn searched(&self, arguments: &Arguments, schema: Option<ExtensionSchema>) -> Result<Vec<SearchedTable>> {
         let needed = [(c"simhash_band", SIMHASH_BAND), (c"simhash_block", SIMHASH_BLOCK)];
-        let exists = |own: ExtensionSchema| needed.iter().all(|(name, types)| own.function(name, types).is_some());
-        let Some(schema) = schema.filter(|schema| exists(*schema)) else {
+        let has_all = |own: &ExtensionSchema| needed.iter().all(|(name, types)| own.function(name, types).is_some());
+        let Some(schema) = schema.filter(has_all) else {
             let message = "pg_simhash lacks functions here that its library needs";
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
                 .with_hint("Run ALTER EXTENSION pg_simhash UPDATE in this database."));
@@ -76,8 +76,7 @@ impl Members {
         self.with_rows.iter().map(prepare).collect()
     }
 
-    /// As [`Self::searched`], with the mark column of a guard that marks. An error if the column cannot store the
-    /// marks.
+    /// As [`Self::searched`], with the mark column if the guard marks. An error if that column cannot store the marks.
     pub fn searched_with_marks(
         &self,
         arguments: &Arguments,

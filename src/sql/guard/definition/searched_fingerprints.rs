@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use pgrx::prelude::*;
 use postgres::catalog::column::Column;
-use postgres::catalog::index::KeyExpressions;
+use postgres::catalog::index::ExpressionForm;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::row_value::RowValue;
 use postgres::catalog::statistics::distinct_values;
@@ -44,13 +44,14 @@ impl SearchedFingerprints {
     /// look up each value of this column.
     pub fn read(table: &Relation, source: Expression, scope: &GuardScope, max_distance: i32) -> Result<Self> {
         let fingerprint = fingerprint(table, source)?;
-        let blocks = blocks_in(table, table.open_indexes(), fingerprint, KeyExpressions::Stored);
+        let blocks = blocks_in(table, table.open_indexes(), fingerprint, ExpressionForm::Stored);
         let columns: Vec<_> = scope.columns().collect();
         let is_usable =
             |scoped: &&ScopedBlock| !scoped.block.is_partial && scoped.has_own_equality && scoped.is_within(&columns);
         let usable: Vec<_> = blocks.iter().filter(is_usable).collect();
         let scopes: BTreeSet<_> = usable.iter().map(|scoped| &scoped.scope).collect();
         let all_rows = table.estimated_rows();
+        // None if the indexes of a scope do not serve the distance, an error if they do so with too much work.
         let serve = |leading: &Vec<i16>| {
             let layouts =
                 layouts_of(usable.iter().filter(|scoped| scoped.scope == *leading).map(|scoped| &scoped.block));
@@ -66,13 +67,13 @@ impl SearchedFingerprints {
             Some(Ok(Self { max_distance, leading_scope_positions, rows, layouts, total }))
         };
         // If the indexes of two scopes cost the same, as in an empty table, take the scope with more columns.
-        let (served, others): (Vec<_>, Vec<_>) = scopes.into_iter().rev().filter_map(serve).partition(Result::is_ok);
+        let (served, refused): (Vec<_>, Vec<_>) = scopes.into_iter().rev().filter_map(serve).partition(Result::is_ok);
         let cheapest = served.into_iter().flatten().min_by(|a, b| {
             let cost = a.total.microseconds.total_cmp(&b.total.microseconds);
             cost.then(b.leading_scope_positions.len().cmp(&a.leading_scope_positions.len()))
         });
         let no_index = || no_index(table, max_distance);
-        cheapest.ok_or_else(|| others.into_iter().find_map(Result::err).unwrap_or_else(no_index))
+        cheapest.ok_or_else(|| refused.into_iter().find_map(Result::err).unwrap_or_else(no_index))
     }
 
     /// What rows near a row with this fingerprint are looked up by.

@@ -26,7 +26,7 @@ pub struct SearchedTable {
     pub primary_key: PrimaryKey,
     /// The columns of all partition keys above a partition; empty for another table.
     pub partition_columns: Vec<i16>,
-    /// The rows that new rows were marked with last.
+    /// The rows whose keys were stored last as marks of new rows.
     pub originals: RecentRows,
     /// The mark column, once `set_marks` has set it; None if the guard does not mark.
     pub mark: Option<MarkColumn>,
@@ -77,7 +77,7 @@ impl SearchedTable {
     /// Whether the rows that the guard finds, or the keys that it reports, depend on this column.
     pub fn depends_on(&self, column: i16) -> bool {
         let GuardExpression { made_from, read_from, .. } = &self.expressions.source;
-        self.primary_key.columns().any(|of_key| of_key.attnum == column)
+        self.primary_key.columns().any(|key_column| key_column.attnum == column)
             || self.scope.columns().any(|scope| scope == column)
             || [made_from, read_from, &self.partition_columns].into_iter().flatten().any(|other| *other == column)
     }

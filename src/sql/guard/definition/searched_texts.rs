@@ -4,7 +4,7 @@ use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::Oid;
 use pgrx::spi::{quote_identifier, quote_literal};
 use postgres::catalog::column::Column;
-use postgres::catalog::index::KeyExpressions;
+use postgres::catalog::index::ExpressionForm;
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Explain, Result, user_error};
 use postgres::expression::Expression;
@@ -31,8 +31,8 @@ pub struct SearchedTexts {
 }
 
 impl SearchedTexts {
-    /// Finds the indexes of a table: of several, those on bands by the option `same`, and of several scopes the one
-    /// with the most columns.
+    /// Finds the indexes of a table. If there are some on bands by the option `same` and others, takes the former; of
+    /// several scopes, the one with the most columns.
     pub fn read(table: &Relation, text: Expression, scope: &GuardScope, guarded: &GuardedTexts) -> Result<Self> {
         let &GuardedTexts { criterion, ref options, .. } = guarded;
         let text_indexes = indexed_bands(table, Some(text));
@@ -60,7 +60,7 @@ impl SearchedTexts {
     }
 }
 
-/// The valid, whole indexes of a table on the bands of a text; None for any text.
+/// The valid, whole indexes of a table on the bands of this text, or of any text if it is None.
 pub fn indexed_bands(table: &Relation, text: Option<Expression>) -> Vec<BandIndex> {
     let plain = |text: Expression| with_plain_columns(table, text.without_relabelling()).without_relabelling();
     let text = text.map(plain);
@@ -68,7 +68,7 @@ pub fn indexed_bands(table: &Relation, text: Option<Expression>) -> Vec<BandInde
         let is_of_text = text.is_none_or(|text| plain(index.call.text).equals(text));
         is_of_text && !index.is_partial && index.has_own_equality
     };
-    let indexes = band_indexes(table, table.open_indexes(), KeyExpressions::Stored);
+    let indexes = band_indexes(table, table.open_indexes(), ExpressionForm::Stored);
     indexes.into_iter().filter(is_wanted).collect()
 }
 

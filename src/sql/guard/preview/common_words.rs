@@ -1,4 +1,4 @@
-//! Reports what the texts of a table have in common, if texts consist mostly of it.
+//! Reports if texts of a table consist mostly of words that many rows have, such as those of a template.
 
 use postgres::catalog::citus::distribution;
 use postgres::catalog::relation::hides_rows;

@@ -41,9 +41,9 @@ pub fn position(searched: &SearchedTable, row: Row<'_>) -> (u32, u64) {
 }
 
 impl Preview {
-    /// Finds the closest earlier row, or one of the closest, of a row with this key.
-    pub fn earlier(&self, own: &SearchedTable, row: Row<'_>, key: &RowKey) -> Result<Option<EarlierRow>> {
-        let (earlier, itself) = (EarlierSearches::new(), [row.tid()]);
+    /// Finds the earlier row that is closest to a row with this key, or one of the closest.
+    pub fn find_earlier(&self, own: &SearchedTable, row: Row<'_>, key: &RowKey) -> Result<Option<EarlierRow>> {
+        let (earlier_searches, itself) = (EarlierSearches::new(), [row.tid()]);
         let query = NearQuery {
             row,
             own,
@@ -51,8 +51,8 @@ impl Preview {
             scope: own.scope.of_row(row),
             evaluator: &self.evaluator,
             replaced: &|| &itself,
-            earlier: &earlier,
-            search: DirtySearch { since: earlier.since(), entries_without_row: &EntrySet::default() },
+            earlier_searches: &earlier_searches,
+            search: DirtySearch { since: earlier_searches.since(), entries_without_row: &EntrySet::default() },
             wanted: Wanted::of_criterion(key),
         };
         let primary_key = own.primary_key.of_row(row);
@@ -65,7 +65,7 @@ impl Preview {
         let (mut best, mut looked_at): (Option<EarlierRow>, _) = (None, 0);
         query.each_near(&self.searched, |searched, candidate| {
             let other = candidate.version.row();
-            if candidate.state != VersionState::Present || !earlier.add_compared(searched.oid, other) {
+            if candidate.state != VersionState::Present || !earlier_searches.add_compared(searched.oid, other) {
                 return Ok(Continue(()));
             }
             self.pairs.set(self.pairs.get() + 1);
@@ -75,7 +75,7 @@ impl Preview {
                 && best.as_ref().is_none_or(|best| best.closeness != closeness)
             {
                 query.wanted.narrow(closeness);
-                best = Some(EarlierRow { closeness, shown: self.shown(searched, other)? });
+                best = Some(EarlierRow { closeness, shown: self.show(searched, other)? });
             }
             let Some(best) = best.as_ref().filter(|best| self.gap(best) >= 0.0) else { return Ok(Continue(())) };
             looked_at += 1;
@@ -85,7 +85,8 @@ impl Preview {
         Ok(best)
     }
 
-    pub fn shown(&self, searched: &SearchedTable, row: Row<'_>) -> Result<ShownRow> {
+    /// The row as users see it.
+    pub fn show(&self, searched: &SearchedTable, row: Row<'_>) -> Result<ShownRow> {
         let (block, offset) = item_pointer_get_both(row.tid());
         let key = searched.primary_key.describe(&searched.primary_key.of_row(row))?;
         let key = key.unwrap_or_else(|| format!("(ctid)=(({block},{offset}))"));

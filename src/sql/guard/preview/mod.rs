@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use pgrx::prelude::*;
 use pgrx::{AnyArray, AnyElement, PgMemoryContexts};
-use postgres::arrays::names;
+use postgres::arrays::column_names;
 use postgres::call::Call;
 use postgres::catalog::citus::check_not_distributed;
 use postgres::catalog::relation::{ACCESS_SHARE, hides_rows};
@@ -71,7 +71,7 @@ fn simhash_preview(
         among: AskedSql::read(among)?,
         unless: AskedSql::read(unless)?,
         source: AskedSql::read(source)?,
-        scope: names(&required(scope, "scope")?, "scope")?,
+        scope: column_names(&required(scope, "scope")?, "scope")?,
         sample: required(sample, "sample")?,
     };
     if asked.sample < 1 {
@@ -80,30 +80,19 @@ fn simhash_preview(
     }
     // SAFETY: a plain number of this process.
     let caller = unsafe { pg_sys::GetUserId() };
-    let (groups, total, is_hidden) = Target::lock(required(target, "target")?, ACCESS_SHARE, |table| {
+    let (groups, total, has_hidden_rows) = Target::lock(required(target, "target")?, ACCESS_SHARE, |table| {
         check_not_distributed(&table.open())?;
         check_is_whole(table)?;
-        // Hidden from the owner, as whom this runs, or from the caller.
+        // A policy may hide rows from the owner, as whom this runs, or from the caller.
         let hides = |member: &Target| hides_rows(member.oid, None) || hides_rows(member.oid, Some(caller));
-        let is_hidden = table.family(ACCESS_SHARE)?.iter().any(hides);
-        let preview = Preview::new(call, table, &asked)?;
-        let mut groups = Groups::new();
-        each_sampled_row(&preview.searched, table, asked.sample, |own, row| preview.add(&mut groups, own, row))?;
-        let total: i64 = groups.values().map(|group| group.rows).sum();
-        if preview.left_out.get() > 0 {
-            report_limit(table, total, &preview);
-        }
-        Ok((groups, total, is_hidden))
+        let has_hidden_rows = table.family(ACCESS_SHARE)?.iter().any(hides);
+        let (groups, total) = group_sample(table, &asked, call)?;
+        Ok((groups, total, has_hidden_rows))
     })?;
-    let to_datums = |shown: Option<ShownRow>| {
-        let Some(ShownRow { key, text }) = shown else { return (None, None) };
-        let key = text_from_server_string(&key).unwrap_or_else(|error| raise(error));
-        (Some(key), text.map(|text| text_from_utf8(&text)))
-    };
     Ok(TableIterator::new(groups.into_iter().map(move |((kind, rank), group)| {
         let share = (group.rows as f64 / total as f64 * 1e4).round() / 1e4;
         // As in a guard's error, report nothing about single rows if some rows are hidden.
-        let example = group.example.filter(|_| !is_hidden);
+        let example = group.example.filter(|_| !has_hidden_rows);
         let (row, earlier) = example.map(|example| (example.row, example.earlier)).unzip();
         let ((example, example_text), (earlier, earlier_text)) = (to_datums(row), to_datums(earlier));
         let (resemblance, distance) = match rank {
@@ -114,6 +103,25 @@ fn simhash_preview(
         let is_duplicate = kind == GroupKind::Duplicates;
         (resemblance, distance, is_duplicate, group.rows, share, example, earlier, example_text, earlier_text)
     })))
+}
+
+/// The key and the text of a row in the result.
+fn to_datums(shown: Option<ShownRow>) -> (Option<AnyElement>, Option<AnyElement>) {
+    let Some(ShownRow { key, text }) = shown else { return (None, None) };
+    let key = text_from_server_string(&key).unwrap_or_else(|error| raise(error));
+    (Some(key), text.map(|text| text_from_utf8(&text)))
+}
+
+/// Looks up a sample of the rows, and returns them in groups, with the number of all.
+fn group_sample(table: &Target, asked: &AskedPreview, call: Call<'_>) -> Result<(Groups, i64)> {
+    let preview = Preview::new(call, table, asked)?;
+    let mut groups = Groups::new();
+    each_sampled_row(&preview.searched, table, asked.sample, |own, row| preview.add_row(&mut groups, own, row))?;
+    let total = groups.values().map(|group| group.rows).sum();
+    if preview.left_out.get() > 0 {
+        report_limit(table, total, &preview);
+    }
+    Ok((groups, total))
 }
 
 /// The number of steps of resemblance by which texts are grouped.
@@ -159,7 +167,7 @@ struct Preview {
     left_out: Cell<i64>,
 }
 
-/// Groups of rows in the order of the result, with the rank of the earlier row, if there is one.
+/// Groups of rows in the order of the result, by their kind and the rank of the earlier row, if there is one.
 type Groups = BTreeMap<(GroupKind, Option<Rank>), Group>;
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -182,7 +190,7 @@ enum Rank {
 #[derive(Default)]
 struct Group {
     rows: i64,
-    /// The row whose resemblance is nearest to the criterion's, or the first of these.
+    /// The row whose resemblance is nearest to the criterion's; of several, the first.
     example: Option<Example>,
 }
 
@@ -195,7 +203,7 @@ struct Example {
 
 impl Preview {
     fn new(call: Call<'_>, table: &Target, asked: &AskedPreview) -> Result<Self> {
-        let schema = ExtensionSchema::running(call)?;
+        let schema = ExtensionSchema::of_call(call)?;
         let relation = table.open();
         let members = Members::read(table.oid, None)?;
         let (source, mut criterion) = find_source(asked.source.as_ref(), &members, &asked.criterion, schema)?;
@@ -225,14 +233,14 @@ impl Preview {
     }
 
     /// Adds a row to its group, unless it has no word or no fingerprint, or the limit on pairs is reached.
-    fn add(&self, groups: &mut Groups, own: &SearchedTable, row: Row<'_>) -> Result<()> {
+    fn add_row(&self, groups: &mut Groups, own: &SearchedTable, row: Row<'_>) -> Result<()> {
         if self.pairs.get() >= self.pair_limit {
             self.left_out.set(self.left_out.get() + 1);
             return Ok(());
         }
         let Some(key) = self.evaluator.key(own, row, RowKind::New)? else { return Ok(()) };
         let is_unchecked = self.evaluator.is_unchecked(own, row)?;
-        let earlier = if is_unchecked { None } else { self.earlier(own, row, &key)? };
+        let earlier = if is_unchecked { None } else { self.find_earlier(own, row, &key)? };
         let rank = earlier.as_ref().map(|earlier| match earlier.closeness {
             // A resemblance that is a multiple of a step may be stored as a little less.
             Closeness::Resemblance(resemblance) => Rank::Resemblance(Reverse((resemblance * STEPS + 1e-9) as i32)),
@@ -248,12 +256,12 @@ impl Preview {
         let Some(earlier) = earlier else { return Ok(()) };
         let order = (self.gap(&earlier).abs(), position(own, row));
         if group.example.as_ref().is_none_or(|example| order < example.order) {
-            group.example = Some(Example { order, row: self.shown(own, row)?, earlier: earlier.shown });
+            group.example = Some(Example { order, row: self.show(own, row)?, earlier: earlier.shown });
         }
         Ok(())
     }
 
-    /// By how much a row resembles an earlier one more than a near-duplicate must; 0 for fingerprints.
+    /// A row's resemblance to the earlier one, less the least allowed; negative if refuted, 0 for fingerprints.
     fn gap(&self, earlier: &EarlierRow) -> f64 {
         match (earlier.closeness, self.least_resemblance) {
             (Closeness::Resemblance(resemblance), Some(least)) => resemblance - least,

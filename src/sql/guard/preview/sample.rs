@@ -18,7 +18,7 @@ use crate::sql::indexed::fingerprint_sample::renamed_while_sampled;
 const MAX_TIMES_SAMPLE: i64 = 4;
 /// A sample of at least this share of the rows that are asked for is large enough.
 const LEAST_OF_SAMPLE: f64 = 0.8;
-/// If too few rows have come, more pages are read next: at most this multiple.
+/// If too few rows have come, more pages are read next: at most this many times as many.
 const MAX_STEP: f64 = 10.0;
 
 /// Calls `read` with about `sample` rows of a table and its partitions. Their order mixes rows from all over the table,

@@ -31,8 +31,8 @@ pub struct UniqueIndexes {
     waits_for_locks: bool,
     /// The columns that the indexes depend on, directly or through generated columns; 0 for the whole row.
     columns: Vec<i16>,
-    /// The table, and a slot for a new row with its generated columns: PostgreSQL computes them after the trigger. None
-    /// if no index depends on one.
+    /// The table, and a slot for the new row with its generated columns, which PostgreSQL computes after the trigger.
+    /// None if no index depends on them.
     generated: Option<(*mut pg_sys::ResultRelInfo, *mut pg_sys::TupleTableSlot)>,
 }
 
@@ -45,9 +45,9 @@ pub struct ConflictingRows {
     /// The tids of their versions and of their index entries. An UPDATE that changes no index gives a row another tid,
     /// and leaves it its entries.
     pub tids: Vec<ItemPointerData>,
-    /// A transaction in progress that has written such a row, or locked it against UPDATE.
+    /// A transaction in progress that has written a conflicting row, or locked it against UPDATE.
     pub awaited: Option<Awaited>,
-    /// Whether such a row was replaced during the search, by a version that may have another key.
+    /// Whether a conflicting row was replaced during the search, by a version that may have another key.
     may_have_other_keys: bool,
 }
 
@@ -57,7 +57,7 @@ impl ConflictingRows {
         self.may_have_other_keys || has_tid(&self.tids, entry)
     }
 
-    /// Whether such a row is present, whatever other transactions do.
+    /// Whether a conflicting row is present, whatever other transactions do.
     pub fn is_present(&self) -> bool {
         self.awaited.is_none() && (self.may_have_other_keys || !self.tids.is_empty())
     }
@@ -110,15 +110,15 @@ impl UniqueIndexes {
                 _ => Column::at(table, attnum).is_some_and(|column| column.is_stored),
             };
             let generated = needed.iter().any(is_generated).then(|| {
-                let result = pg_sys::palloc0(size_of::<pg_sys::ResultRelInfo>()).cast::<pg_sys::ResultRelInfo>();
-                (*result).type_ = pg_sys::NodeTag::T_ResultRelInfo;
-                pg_sys::InitResultRelInfo(result, table.as_ptr(), 1, std::ptr::null_mut(), 0);
+                let relation = pg_sys::palloc0(size_of::<pg_sys::ResultRelInfo>()).cast::<pg_sys::ResultRelInfo>();
+                (*relation).type_ = pg_sys::NodeTag::T_ResultRelInfo;
+                pg_sys::InitResultRelInfo(relation, table.as_ptr(), 1, std::ptr::null_mut(), 0);
                 let columns = pg_sys::CreateTupleDescCopy(table.rd_att);
-                (result, pg_sys::MakeSingleTupleTableSlot(columns, &raw const pg_sys::TTSOpsVirtual))
+                (relation, pg_sys::MakeSingleTupleTableSlot(columns, &raw const pg_sys::TTSOpsVirtual))
             });
-            let sources = |column| generation_of(table, column).map_or(vec![column], Expression::own_columns);
+            let columns_behind = |column| generation_of(table, column).map_or(vec![column], Expression::own_columns);
             // The only system column that an expression can have is the table's OID, which is the same for all rows.
-            let columns = needed.into_iter().flat_map(sources).filter(|&column| column >= 0).collect();
+            let columns = needed.into_iter().flat_map(columns_behind).filter(|&column| column >= 0).collect();
             let executor = pg_sys::CreateExecutorState();
             let context = pg_sys::MakePerTupleExprContext(executor);
             Self { indexes, executor, context, waits_for_locks, columns, generated }
@@ -127,7 +127,7 @@ impl UniqueIndexes {
 
     /// Whether an UPDATE changes none of the columns that the indexes depend on. Otherwise, a new row with the key of
     /// the old version may no longer conflict with this row, and is then stored.
-    pub fn are_keys_unchanged(&self, old: Row<'_>, new: Row<'_>) -> bool {
+    pub fn has_unchanged_keys(&self, old: Row<'_>, new: Row<'_>) -> bool {
         !self.columns.contains(&0) && new.has_same_values(old, self.columns.iter().copied())
     }
 
@@ -161,12 +161,12 @@ impl UniqueIndexes {
     /// # Safety
     /// The row belongs to the table that `self` was made for.
     unsafe fn with_generated_columns<'a>(&'a self, new: Row<'a>) -> Row<'a> {
-        let Some((result, slot)) = self.generated else { return new };
+        let Some((relation, slot)) = self.generated else { return new };
         // SAFETY: the caller passes a row of the table, and the slot has the columns of that table.
         unsafe {
             pg_sys::ExecCopySlot(slot, new.slot());
             (*slot).tts_tableOid = (*new.slot()).tts_tableOid;
-            pg_sys::ExecComputeStoredGenerated(result, self.executor, slot, pg_sys::CmdType::CMD_INSERT);
+            pg_sys::ExecComputeStoredGenerated(relation, self.executor, slot, pg_sys::CmdType::CMD_INSERT);
             Row::new(slot)
         }
     }

@@ -55,7 +55,7 @@ fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal> {
 fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
     statement.begin_row();
     let row = NewRow::new(statement, event);
-    if let Some(tuple) = without_search(row)? {
+    if let Some(tuple) = decide_without_search(row)? {
         return Ok(tuple);
     }
     let Some(key) = row.key()? else {
@@ -64,31 +64,31 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
     };
     let is_unchecked = statement.evaluator.is_unchecked(statement.own_table(), row.row())?;
     row.register(&key, false);
-    let mut state = Undecided { key, is_unchecked, earlier: EarlierSearches::new(), waits: 0 };
+    let mut undecided = Undecided { key, is_unchecked, earlier_searches: EarlierSearches::new(), waits: 0 };
     // A partition may have been attached since the statement began.
     statement.refresh(event)?;
-    let mut changes = 0;
+    let mut repetitions = 0;
     loop {
         postgres::interrupts::tick();
         let row = NewRow::new(statement, event);
         trace::step("search");
-        let next = search(row, &mut state)?;
+        let next = search(row, &mut undecided)?;
         trace::step(&next);
         match next {
             Next::Store(tuple) => return Ok(tuple),
             Next::Near(tuple) => {
-                // A row that is skipped is not stored, and a marked one is never near another.
+                // A row that is skipped is not stored, and a marked one does not count as a near-duplicate of others.
                 statement.release();
                 return Ok(tuple);
             }
-            Next::Register => row.register(&state.key, true),
-            Next::Wait(_) if state.waits == MAX_UNREGISTERED_WAITS && !statement.is_registered() => {
-                row.register(&state.key, true);
+            Next::Register => row.register(&undecided.key, true),
+            Next::Wait(_) if undecided.waits == MAX_UNREGISTERED_WAITS && !statement.is_registered() => {
+                row.register(&undecided.key, true);
             }
             Next::Wait(awaited) => {
                 // That transaction may have to wait for the new row.
-                if state.waits < MAX_UNREGISTERED_WAITS {
-                    state.waits += 1;
+                if undecided.waits < MAX_UNREGISTERED_WAITS {
+                    undecided.waits += 1;
                     statement.release();
                 }
                 awaited.wait();
@@ -98,29 +98,30 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
                 statement.release();
                 awaited.wait();
             }
-            Next::SearchAgain if changes == MAX_CHANGES_OF_CONFLICTING => return Err(changes_too_often(event)?),
+            Next::SearchAgain if repetitions == MAX_CHANGES_OF_CONFLICTING => return Err(changes_too_often(event)?),
             Next::SearchAgain => {
-                changes += 1;
-                state.earlier = EarlierSearches::new();
+                repetitions += 1;
+                undecided.earlier_searches = EarlierSearches::new();
                 continue;
             }
         }
-        state.earlier.begin_next();
+        undecided.earlier_searches.begin_next();
         if statement.refresh(event)? {
-            state.earlier = EarlierSearches::new();
+            undecided.earlier_searches = EarlierSearches::new();
         }
     }
 }
 
 /// The tuple for the trigger to return after an UPDATE that leaves everything as it was checked; None if the row is to
-/// be checked. For near rows it is not registered: a search that misses the new version goes on to it from the old one.
-fn without_search(row: NewRow<'_>) -> Result<Option<HeapTuple>> {
+/// be checked. No registration is needed for near rows: another session's search that misses the new version goes on to
+/// it from the old one.
+fn decide_without_search(row: NewRow<'_>) -> Result<Option<HeapTuple>> {
     let Some(old) = row.event.old_row() else { return Ok(None) };
     if !row.is_checked_already(old)? {
         return Ok(None);
     }
     row.statement.release();
-    if !row.are_keys_unchanged(old)
+    if !row.has_unchanged_keys(old)
         && let Some(key) = row.key()?
     {
         // An INSERT of another session may no longer conflict with this row, and may then store its own. The
@@ -135,8 +136,8 @@ struct Undecided {
     key: RowKey,
     /// Whether the row is stored unchecked, by the condition `unless`.
     is_unchecked: bool,
-    /// What the searches have learnt. It is forgotten if the guard or a conflicting row changes: it may no longer hold.
-    earlier: EarlierSearches,
+    /// Forgotten if the guard or a conflicting row changes: what the searches have learnt may no longer hold.
+    earlier_searches: EarlierSearches,
     /// The number of waits for near rows, up to [`MAX_UNREGISTERED_WAITS`].
     waits: u32,
 }
@@ -159,10 +160,10 @@ enum Next {
 }
 
 /// Searches for near rows and for conflicting rows.
-fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
+fn search(row: NewRow<'_>, undecided: &mut Undecided) -> Result<Next> {
     let NewRow { statement, event } = row;
-    let Undecided { key, earlier, .. } = &*state;
-    let search = DirtySearch { since: earlier.since(), entries_without_row: &EntrySet::default() };
+    let Undecided { key, earlier_searches, .. } = &*undecided;
+    let search = DirtySearch { since: earlier_searches.since(), entries_without_row: &EntrySet::default() };
     let find_conflicting = || row.conflicting_rows(search);
     let replaced_tids = OnceCell::new();
     let find_replaced = || event.old_row().map_or_else(|| find_conflicting().tids, |old| vec![old.tid()]);
@@ -175,12 +176,12 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
         scope: row.scope(),
         evaluator: &statement.evaluator,
         replaced: &replaced,
-        earlier,
+        earlier_searches,
         search,
         wanted: Wanted::of_criterion(key),
     };
-    let found = if state.is_unchecked { NearRows::default() } else { find_near(statement, &query)? };
-    let near = match (found.nearest, found.awaited) {
+    let near_rows = if undecided.is_unchecked { NearRows::default() } else { find_near(statement, &query)? };
+    let action_tuple = match (near_rows.nearest, near_rows.awaited) {
         (Some(nearest), _) if nearest.searched.oid == own.oid && find_conflicting().may_include(nearest.entry) => {
             return Ok(Next::SearchAgain);
         }
@@ -189,19 +190,19 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
         (None, None) if !statement.is_registered() => return Ok(Next::Register),
         (None, None) => None,
     };
-    if let Some(tuple) = near.filter(|tuple| tuple.is_null()) {
+    if let Some(tuple) = action_tuple.filter(|tuple| tuple.is_null()) {
         return Ok(Next::Near(tuple));
     }
     // Look for conflicting rows last, so that the result almost always still holds when ON CONFLICT looks for them.
     let conflicting = find_conflicting();
     if let Some(awaited) = conflicting.awaited {
-        if near.is_some() {
-            // The next search has to find that row again.
-            state.earlier = EarlierSearches::new();
+        if action_tuple.is_some() {
+            // The next search has to find the near row again.
+            undecided.earlier_searches = EarlierSearches::new();
         }
         return Ok(Next::WaitForConflicting(awaited));
     }
-    if let Some(tuple) = near {
+    if let Some(tuple) = action_tuple {
         return Ok(Next::Near(tuple));
     }
     let tuple = row.without_mark();
@@ -210,7 +211,7 @@ fn search(row: NewRow<'_>, state: &mut Undecided) -> Result<Next> {
     if !conflicting.is_present() {
         // SAFETY: the tuple is the event's new row, or a copy of it with another mark. The pending row is forgotten
         // with the memory of the trigger's call, which is the current one.
-        let pending = unsafe { PendingRow::new(event, state.key.clone(), tuple) };
+        let pending = unsafe { PendingRow::new(event, undecided.key.clone(), tuple) };
         statement.current.pending.replace(Some(pending));
     }
     Ok(Next::Store(tuple))

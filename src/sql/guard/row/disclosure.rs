@@ -16,13 +16,14 @@ use super::search::Closeness;
 
 /// The report for the current user.
 pub struct Disclosure {
-    /// The key, as PostgreSQL writes it in its messages and as JSON.
+    /// The key, as PostgreSQL writes it in its messages and as JSON; None if it may not be shown, or there is none.
     key: Option<(String, String)>,
+    /// None if it may not be shown.
     closeness: Option<Closeness>,
     /// Whether texts are compared.
     is_of_texts: bool,
     /// Whether row-level security hides rows of the table from the user.
-    hides_rows: bool,
+    has_hidden_rows: bool,
 }
 
 /// The limit on the length of a key as JSON, in bytes.
@@ -33,21 +34,21 @@ impl Disclosure {
         let searched = nearest.searched;
         let table = Relation::open(searched.oid);
         let tables: Vec<_> = std::iter::once(searched.oid).chain(ancestors(&table)).collect();
-        let shows = |attnums: &[i16]| {
+        let may_show = |attnums: &[i16]| {
             let columns: Vec<_> = attnums.iter().filter_map(|&attnum| Column::at(&table, attnum)).collect();
             tables.iter().any(|&table| may_select(table, &columns))
         };
         let primary_key = &searched.primary_key;
-        let key = if shows(&primary_key.columns().map(|column| column.attnum).collect::<Vec<_>>()) {
+        let key = if may_show(&primary_key.columns().map(|column| column.attnum).collect::<Vec<_>>()) {
             primary_key.describe(&nearest.primary_key)?.zip(primary_key.to_json(&nearest.primary_key)?)
         } else {
             None
         };
         Ok(Self {
             key,
-            closeness: Some(nearest.closeness).filter(|_| shows(&searched.expressions.source.read_from)),
+            closeness: Some(nearest.closeness).filter(|_| may_show(&searched.expressions.source.read_from)),
             is_of_texts: matches!(nearest.closeness, Closeness::Resemblance(_)),
-            hides_rows: tables.iter().any(|&table| hides_rows(table, None)),
+            has_hidden_rows: tables.iter().any(|&table| hides_rows(table, None)),
         })
     }
 
@@ -65,7 +66,7 @@ impl Disclosure {
             }
             (None, Some(_)) if self.is_of_texts => format!("The text resembles that of {other}."),
             (None, Some(_)) => format!("The fingerprint is near that of {other}."),
-            (None, None) if self.hides_rows => "Row-level security hides which row it is near.".to_owned(),
+            (None, None) if self.has_hidden_rows => "Row-level security hides which row it is near.".to_owned(),
             (None, None) => "Only users with SELECT on its key can see which row it is near.".to_owned(),
         }
     }
@@ -82,8 +83,8 @@ impl Disclosure {
     }
 }
 
-/// Whether the current user may select these columns in every row of a table, which is theirs or an ancestor of theirs:
-/// it has them under the same names.
+/// Whether the current user may select these columns in every row of a table: that of the columns or an ancestor of it,
+/// which has them under the same names.
 fn may_select(table: Oid, columns: &[Column]) -> bool {
     let may_select_column = |column: &Column| {
         let Some(attnum) = attnum_of(table, column.raw_name()) else { return false };

@@ -57,10 +57,10 @@ impl Evaluator {
         self.memory
     }
 
-    /// Runs `f` in the statement's memory.
-    pub fn in_memory<T>(&self, f: impl FnOnce() -> T) -> T {
-        // SAFETY: the memory context lives as long as this.
-        unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| f()) }
+    /// Runs `allocate` in the statement's memory.
+    pub fn in_memory<T>(&self, allocate: impl FnOnce() -> T) -> T {
+        // SAFETY: the memory context lives as long as this evaluator.
+        unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| allocate()) }
     }
 
     /// Forgets the expressions of a guard whose definition has changed.
@@ -68,7 +68,7 @@ impl Evaluator {
         self.prepared.take();
     }
 
-    /// Evaluates what the guard evaluates on stored rows, for the first row of each table, so that an error shows now.
+    /// Evaluates the source and the condition `among` on the first row of each table, so that an error shows now.
     pub fn try_stored_rows(&self, tables: &[SearchedTable]) -> Result<()> {
         for searched in tables {
             let table = Relation::open(searched.oid);
@@ -105,17 +105,17 @@ impl Evaluator {
         self.with_value(&searched.expressions.source, row, kind, to_bigint)
     }
 
-    /// Calls `f` with the text of a row; None if it is NULL. The text's memory is freed when `f` returns.
+    /// Calls `read` with the text of a row; None if it is NULL. The text's memory is freed when `read` returns.
     pub fn with_text<T>(
         &self,
         searched: &SearchedTable,
         row: Row<'_>,
         kind: RowKind,
-        f: impl FnOnce(TextArgument<'_>) -> Result<T>,
+        read: impl FnOnce(TextArgument<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
         self.with_value(&searched.expressions.source, row, kind, |text| {
             // SAFETY: the source of a guard that compares texts is a `text`.
-            text.map(|text| f(unsafe { TextArgument::new(text) })).transpose()
+            text.map(|text| read(unsafe { TextArgument::new(text) })).transpose()
         })
     }
 
@@ -148,21 +148,21 @@ impl Evaluator {
             && (!unless.is_for_stored_rows() || self.with_value(unless, old, RowKind::Stored, holds)?))
     }
 
-    /// Calls `f` with an expression's value for a row; None for NULL. `f` runs in memory that is freed when it returns,
-    /// and must not evaluate the expression again.
+    /// Calls `read` with an expression's value for a row; None for NULL. `read` runs in memory that is freed when it
+    /// returns, and must not evaluate the expression again.
     ///
-    /// If the current user may not read the stored rows of the table, an error about one keeps its SQLSTATE, and the
-    /// message says only which guard has failed.
+    /// If the current user may not read the stored rows of the table, an error about a stored row keeps its SQLSTATE,
+    /// and the message says only which guard has failed.
     fn with_value<T>(
         &self,
         expression: &GuardExpression,
         row: Row<'_>,
         kind: RowKind,
-        f: impl FnOnce(Option<Datum>) -> Result<T>,
+        read: impl FnOnce(Option<Datum>) -> Result<T>,
     ) -> Result<T> {
-        // SAFETY: the row is of the expression's table. Nothing in this library passes an `f` that evaluates an
+        // SAFETY: the row is of the expression's table. Nothing in this library passes a `read` that evaluates an
         // expression.
-        let evaluate = || unsafe { self.prepared(expression, kind).with_value(row, f) };
+        let evaluate = || unsafe { self.prepare(expression, kind).with_value(row, read) };
         if kind == RowKind::New {
             return evaluate();
         }
@@ -177,8 +177,8 @@ impl Evaluator {
             .execute())
     }
 
-    /// The expression, ready to be evaluated. Call it under the settings of the evaluation: it folds constants.
-    fn prepared(&self, expression: &GuardExpression, kind: RowKind) -> Rc<Computed> {
+    /// Makes an expression ready to be evaluated. Call this under the settings of the evaluation: it folds constants.
+    fn prepare(&self, expression: &GuardExpression, kind: RowKind) -> Rc<Computed> {
         let key = (expression.table, expression.argument, kind);
         if let Some(prepared) = self.prepared.borrow().get(&key) {
             return prepared.clone();

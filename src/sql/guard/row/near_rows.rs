@@ -46,21 +46,21 @@ pub struct NearRows<'a> {
 
 /// Searches all tables for near rows.
 ///
-/// A present row ends the search if no other can be closer, or if the action is not to reject: thousands of copies may
-/// be marked with one row, and the search does not look among them for a closer one.
+/// A present row ends the search if no other can be closer, or if the action is skip or mark: a row may have thousands
+/// of copies, and the search does not look among them for a closer one.
 pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery) -> Result<NearRows<'a>> {
-    let any_suffices = statement.guard.action != Action::Reject;
+    let is_any_enough = statement.guard.action != Action::Reject;
     let mut rows = NearRows::default();
     query.each_near(&statement.guard.searched, |searched, candidate| {
         let is_present = candidate.state == VersionState::Present;
-        // Each index that has the row's key finds it again. It is compared once.
-        if is_present && !query.earlier.add_compared(searched.oid, candidate.version.row()) {
+        // Each index that has the row's key finds the row again. It is compared once.
+        if is_present && !query.earlier_searches.add_compared(searched.oid, candidate.version.row()) {
             return Ok(Continue(()));
         }
         if may_be_duplicate(statement, searched, &candidate)? {
             rows.consider(searched, &candidate, query)?;
         }
-        let is_decided = rows.nearest.as_ref().is_some_and(|nearest| any_suffices || nearest.closeness.is_highest());
+        let is_decided = rows.nearest.as_ref().is_some_and(|nearest| is_any_enough || nearest.closeness.is_highest());
         Ok(if is_decided { Break(()) } else { Continue(()) })
     })?;
     // A near row that is stored, or a transaction that stores one, decides before a row that is pending.
@@ -84,8 +84,8 @@ fn may_be_duplicate(statement: &Statement, searched: &SearchedTable, candidate: 
     statement.evaluator.is_among(searched, row, RowKind::Stored)
 }
 
-/// Whether VACUUM may remove a value that an expression reads at any time: it is stored out of line, by a transaction
-/// that may roll back. So it is not read before that transaction has ended.
+/// Whether VACUUM may at any time remove a value that an expression reads: it is stored out of line, by a transaction
+/// that may roll back. Such a value is not read before that transaction has ended.
 fn may_vanish(candidate: &FoundVersion, expression: &GuardExpression) -> bool {
     matches!(candidate.state, VersionState::Depends { inserts: true, .. })
         && expression.reads_out_of_line(candidate.version.row())
@@ -137,7 +137,7 @@ impl<'a> NearRows<'a> {
             VersionState::Depends { .. } if self.awaited.is_some() => {}
             VersionState::Depends { on, .. } => {
                 let may_be_near = if may_vanish(candidate, &searched.expressions.source) {
-                    !query.earlier.is_refuted(searched, row)
+                    !query.earlier_searches.is_refuted(searched, row)
                 } else {
                     query.closeness(searched, candidate)?.is_some()
                 };
@@ -164,8 +164,8 @@ impl<'a> NearRows<'a> {
 }
 
 impl NearDuplicate<'_> {
-    /// Whether this row stays the nearest when a row at least as close is found: one that is no closer, and is in
-    /// another table or has a larger tid.
+    /// Whether this row stays the nearest when another one is found that is at least as close: if the other is no
+    /// closer, and is in another table or has a larger tid.
     fn is_kept(&self, closeness: Closeness, searched: &SearchedTable, tid: ItemPointerData) -> bool {
         let is_before = item_pointer_to_u64(self.tid) < item_pointer_to_u64(tid);
         self.closeness == closeness && (self.searched.oid != searched.oid || is_before)

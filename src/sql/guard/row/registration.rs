@@ -47,7 +47,7 @@ impl Registration {
         }
         self.release();
         for (table, key) in wanted {
-            let tag = tag(table, key);
+            let tag = lock_tag(table, key);
             if !try_lock(&tag) {
                 if !may_wait {
                     trace::step("refuse");
@@ -68,7 +68,7 @@ impl Registration {
         if !self.held.is_empty() {
             trace::step("release");
         }
-        self.held.drain(..).for_each(|(table, key)| unlock(&tag(table, key)));
+        self.held.drain(..).for_each(|(table, key)| unlock(&lock_tag(table, key)));
     }
 }
 
@@ -78,7 +78,7 @@ impl Drop for Registration {
     }
 }
 
-fn tag(table: Oid, key: u32) -> pg_sys::LOCKTAG {
+fn lock_tag(table: Oid, key: u32) -> pg_sys::LOCKTAG {
     pg_sys::LOCKTAG {
         // SAFETY: MyDatabaseId is a plain number, set when the session started.
         locktag_field1: unsafe { pg_sys::MyDatabaseId }.to_u32(),
@@ -92,7 +92,7 @@ fn tag(table: Oid, key: u32) -> pg_sys::LOCKTAG {
 
 /// Takes a lock for the top-level transaction, and does not wait; false if the lock is not available.
 fn try_lock(tag: &pg_sys::LOCKTAG) -> bool {
-    // SAFETY: `tag` has built the tag, and a trigger function runs in a transaction.
+    // SAFETY: `lock_tag` has built the tag, and a trigger function runs in a transaction.
     for_transaction(|| unsafe { pg_sys::LockAcquire(tag, EXCLUSIVE, false, true) })
         != pg_sys::LockAcquireResult::LOCKACQUIRE_NOT_AVAIL
 }
@@ -102,7 +102,7 @@ fn try_lock(tag: &pg_sys::LOCKTAG) -> bool {
 /// The wait is on behalf of the current resource owner. So if a timeout ends it after another session has granted the
 /// lock, PostgreSQL releases the lock with the subtransaction that fails.
 fn wait_for_lock(tag: &pg_sys::LOCKTAG) {
-    // SAFETY: `tag` has built the tag, and a trigger function runs in a transaction.
+    // SAFETY: `lock_tag` has built the tag, and a trigger function runs in a transaction.
     unsafe {
         pg_sys::LockAcquire(tag, EXCLUSIVE, false, false);
         postgres::interrupts::tick();
@@ -112,7 +112,7 @@ fn wait_for_lock(tag: &pg_sys::LOCKTAG) {
 }
 
 fn unlock(tag: &pg_sys::LOCKTAG) {
-    // SAFETY: `tag` has built the tag. After an error, PostgreSQL has released the lock already, and it is not held.
+    // SAFETY: `lock_tag` has built the tag. After an error, the lock is not held: PostgreSQL has released it already.
     unsafe {
         #[cfg(any(feature = "pg15", feature = "pg16"))]
         let is_held = pg_sys::LockHeldByMe(tag, EXCLUSIVE);
@@ -126,13 +126,13 @@ fn unlock(tag: &pg_sys::LOCKTAG) {
 
 /// Takes or releases locks on behalf of the top-level transaction: a lock that one statement takes may be released by
 /// another, in another subtransaction.
-fn for_transaction<T>(f: impl FnOnce() -> T) -> T {
+fn for_transaction<T>(lock_or_release: impl FnOnce() -> T) -> T {
     // SAFETY: both resource owners belong to the running transaction, and the current one is restored. After an error,
     // PostgreSQL resets it.
     unsafe {
         let current = pg_sys::CurrentResourceOwner;
         pg_sys::CurrentResourceOwner = pg_sys::TopTransactionResourceOwner;
-        let result = f();
+        let result = lock_or_release();
         pg_sys::CurrentResourceOwner = current;
         result
     }

@@ -74,9 +74,9 @@ pub fn with_old_mark(row: NewRow<'_>, old: Row<'_>) -> Option<HeapTuple> {
     Some(unsafe { row.event.with_value(mark.into(), old.value(mark)) })
 }
 
-/// Raises an exclusion_violation with the table's schema and name. The field of the constraint has the trigger's name.
-/// The field of the data type has the report about the near-duplicate: of the fields that drivers read, only this one
-/// has no other use in an error about a constraint.
+/// Raises an exclusion_violation with the table's schema and name. Its constraint name is the trigger's name. Its data
+/// type name is the report about the near-duplicate: of the fields that drivers read, only this one has no other use in
+/// an error about a constraint.
 fn reject(NewRow { statement, event }: NewRow<'_>, disclosure: &Disclosure) -> Result<Infallible> {
     const CODE: PgSqlErrorCode = PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION;
     let (table, name) = user_names_of(&event.table(), event.trigger_name()?)?;

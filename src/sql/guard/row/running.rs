@@ -1,6 +1,6 @@
 //! The running statements of this session that have guards, and the row that each statement is storing.
 //!
-//! Between the guard's decision and the storing of the row, no search finds it, and other triggers and functions run,
+//! After the guard's decision and before the row is stored, no search finds it, and other triggers and functions run,
 //! which may write a near row into the same table. So the row is pending until it is stored. It is forgotten at the end
 //! of the call, also if a later trigger drops it ([`CurrentRow::clear_after_call`]).
 
@@ -83,6 +83,8 @@ unsafe extern "C-unwind" fn subtransaction_ended(
         return;
     }
     RUNNING.with(|running| {
+        // This cannot fail: only `current_row` borrows the list mutably, and nothing that it calls rolls back. A panic
+        // would be an error within the rollback: PostgreSQL rolls back again, and in the end restarts the server.
         let Ok(running) = running.try_borrow() else { return };
         // Subtransactions that began within this one have higher numbers.
         let has_failed = |row: &Rc<CurrentRow>| row.subtransaction >= subtransaction;
@@ -101,6 +103,9 @@ impl CurrentRow {
 
     /// Releases the locks of the row and forgets it. The row is stored now, or will never be stored.
     fn clear(&self) {
+        // This cannot fail: only the trigger's call for this row, and those of statements nested in it, borrow the two
+        // cells. All of them have returned or failed when the call's memory is reset, or when the statement's
+        // subtransaction is rolled back. Both may be part of a rollback, where a panic must not happen, as above.
         let (pending, registration) = (self.pending.try_borrow_mut(), self.registration.try_borrow_mut());
         if let (Ok(mut pending), Ok(mut registration)) = (pending, registration) {
             *pending = None;

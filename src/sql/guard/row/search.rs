@@ -45,7 +45,7 @@ pub struct NearQuery<'a> {
     /// the old version of the row; for an INSERT, the conflicting rows. Called for near rows only, which are rare.
     pub replaced: &'a dyn Fn() -> &'a [ItemPointerData],
     /// What earlier searches for the row have learnt, to which this one adds.
-    pub earlier: &'a EarlierSearches,
+    pub earlier_searches: &'a EarlierSearches,
     pub search: DirtySearch<'a>,
     pub wanted: Wanted,
 }
@@ -54,8 +54,8 @@ impl NearQuery<'_> {
     /// Calls `show` with each version of a row of these tables that may be near, until `show` breaks or fails. `show`
     /// may get a version more than once, and may narrow what is sought. An error if out of memory.
     ///
-    /// The search finds every row that is near from its beginning to its end, unless an earlier one has refuted it. A
-    /// row that another transaction updates meanwhile may be found by its new version alone.
+    /// The search finds every row that stays near while it runs, unless an earlier search has refuted the row. If
+    /// another transaction updates a row meanwhile, only its new version may be found.
     pub fn each_near<'t>(
         &self,
         tables: &'t [SearchedTable],
@@ -83,7 +83,7 @@ impl NearQuery<'_> {
             let (state, entry) = (VersionState::Present, version.row().tid());
             let candidate =
                 FoundVersion { table: &table, version, state, entry, value: None, may_have_other_keys: true };
-            if self.may_be_near(searched, &candidate) && show(candidate)?.is_break() {
+            if self.may_count(searched, &candidate) && show(candidate)?.is_break() {
                 return Ok(Break(()));
             }
         }
@@ -101,8 +101,8 @@ impl NearQuery<'_> {
             slot: &slot,
             leading_keys: &leading_keys,
             search: self.search,
-            skipped: &self.earlier.refuted,
-            is_shown: &|candidate| self.may_be_near(searched, candidate),
+            skipped: &self.earlier_searches.refuted,
+            is_shown: &|candidate| self.may_count(searched, candidate),
         };
         match (&searched.lookup, self.key) {
             // SAFETY: these are indexes of the table on bands and sizes.
@@ -119,7 +119,7 @@ impl NearQuery<'_> {
     }
 
     /// Whether a row version is within the scope, and is not one that the new row replaces.
-    fn may_be_near(&self, searched: &SearchedTable, FoundVersion { version, entry, .. }: &FoundVersion) -> bool {
+    fn may_count(&self, searched: &SearchedTable, FoundVersion { version, entry, .. }: &FoundVersion) -> bool {
         let row = version.row();
         let is_replaced = |tid| has_tid((self.replaced)(), tid);
         searched.scope.has_values(row, &self.scope)
@@ -136,7 +136,7 @@ impl NearQuery<'_> {
                     || evaluator.key(searched, row, RowKind::Stored)?.is_some_and(|key| self.key.may_be_near(&key));
                 let resemblance = if shares_band { self.resemblance(searched, row, RowKind::Stored)? } else { None };
                 if resemblance.is_none() {
-                    self.earlier.refute(searched, candidate);
+                    self.earlier_searches.refute(searched, candidate);
                 }
                 Ok(resemblance.map(Closeness::Resemblance))
             }
@@ -164,38 +164,38 @@ impl NearQuery<'_> {
     /// The resemblance of a row's text to the new text; None if it is less than what is wanted, or if one of the texts
     /// is NULL or has no feature. Costs at most as much as the fingerprint of the row's text.
     fn resemblance(&self, searched: &SearchedTable, row: Row<'_>, kind: RowKind) -> Result<Option<f64>> {
-        if self.earlier.features.get().is_none() {
+        if self.earlier_searches.features.get().is_none() {
             let prepare = |text: TextArgument<'_>| self.with_decoded(text, Prepared::new);
             let features = self.evaluator.with_text(self.own, self.row, RowKind::New, prepare)?;
-            self.earlier.features.get_or_init(|| features.map(Box::new));
+            self.earlier_searches.features.get_or_init(|| features.map(Box::new));
         }
-        let Some(Some(features)) = self.earlier.features.get() else { return Ok(None) };
+        let Some(Some(features)) = self.earlier_searches.features.get() else { return Ok(None) };
         let least = self.wanted.least_resemblance.get();
         let compare =
             |fingerprinter: &mut Fingerprinter, text: &str| features.resemblance_from(least, fingerprinter, text);
         Ok(self.evaluator.with_text(searched, row, kind, |text| self.with_decoded(text, compare))?.flatten())
     }
 
-    /// Calls `f` with a text, and with what computes its features by the guard's options.
+    /// Calls `compute` with a text, and with what computes its features by the guard's options.
     fn with_decoded<T>(
         &self,
         text: TextArgument<'_>,
-        f: impl FnOnce(&mut Fingerprinter, &str) -> Result<T, Error>,
+        compute: impl FnOnce(&mut Fingerprinter, &str) -> Result<T, Error>,
     ) -> Result<T> {
         let Lookup::Texts(texts) = &self.own.lookup else { unreachable!("a guard of texts looks texts up") };
         let text = decode(text.detoast())?.as_str();
-        with_fingerprinter(&texts.options, |fingerprinter| f(fingerprinter, text))
+        with_fingerprinter(&texts.options, |fingerprinter| compute(fingerprinter, text))
     }
 }
 
-/// How close a row must be to matter, which may become closer during a search.
+/// How close a row must be to matter. During a search, [`Wanted::narrow`] may demand a closer one.
 pub struct Wanted {
     least_resemblance: Cell<f64>,
     max_distance: Cell<i32>,
 }
 
 impl Wanted {
-    /// How close a row must be by the criterion. The key of the new row states it.
+    /// How close a row must be by the criterion, which the key of the new row has.
     pub fn of_criterion(key: &RowKey) -> Self {
         let (least_resemblance, max_distance) = match key {
             RowKey::Text(keys) => (keys.least_resemblance(), 0),
@@ -230,8 +230,8 @@ impl Closeness {
 
 /// What the searches for one row have learnt, so that the next one looks only at what has come since.
 ///
-/// Rows are known by their tids, and are added only if they were present at some time since the first search began. No
-/// other row gets the tid of such a row, because VACUUM does not remove what this transaction may see.
+/// A row is known by its tid, and added only if it was present at some time since the first search began. No other row
+/// gets the tid of such a row, because VACUUM does not remove what this transaction may see.
 pub struct EarlierSearches {
     /// When the first search began.
     first_began: Moment,

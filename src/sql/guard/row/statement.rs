@@ -86,7 +86,7 @@ impl Statement {
         &self.guard.searched[self.position]
     }
 
-    /// Forgets the previous row, which has been stored or dropped.
+    /// Forgets the previous row, which has been stored or dropped, and has the new one cleared after the call.
     pub fn begin_row(&self) {
         trace::step("begin");
         self.current.clear_after_call();
@@ -111,7 +111,7 @@ pub struct NewRow<'a> {
 }
 
 impl<'a> NewRow<'a> {
-    /// The row of an event, which must be one of the statement's table.
+    /// The row of an event, which must be of the statement's table.
     pub fn new(statement: &'a Statement, event: &'a RowEvent<'a>) -> Self {
         assert_eq!(event.table().oid(), statement.own_table().oid, "the row is of another table");
         Self { statement, event }
@@ -159,10 +159,10 @@ impl<'a> NewRow<'a> {
     }
 
     /// Whether an UPDATE leaves the unique keys unchanged, and the row in its partition.
-    pub fn are_keys_unchanged(self, old: Row<'_>) -> bool {
+    pub fn has_unchanged_keys(self, old: Row<'_>) -> bool {
         let partition = &self.statement.own_table().partition_columns;
         self.row().has_same_values(old, partition.iter().copied())
-            && self.unique_indexes().are_keys_unchanged(old, self.row())
+            && self.unique_indexes().has_unchanged_keys(old, self.row())
     }
 
     fn unique_indexes(self) -> &'a UniqueIndexes {

@@ -91,8 +91,7 @@ class Constraint(TestCase):
         criterion = {"resemblance": 0.7, "bands": 6, "same": ["numbers"]}
         with connection.cursor() as cursor:
             cursor.execute(
-                "SELECT simhash_guard('articles_article', 'reject', %s, source => 'body')",
-                [json.dumps(criterion)],
+                "SELECT simhash_guard('articles_article', 'reject', %s, source => 'body')", [json.dumps(criterion)]
             )
         Article.objects.create(url="https://example.org/ferry", body="Our ferry leaves at noon, from the old pier")
         outcomes = set()
@@ -105,7 +104,7 @@ class Constraint(TestCase):
         ):
             instance = Article(url="https://example.org/new", body=body)
             with self.subTest(body):
-                found = self.finds(instance, criterion=criterion)
+                is_near = self.finds(instance, criterion=criterion)
                 try:
                     with transaction.atomic():
                         instance.save()
@@ -113,7 +112,7 @@ class Constraint(TestCase):
                     is_rejected = False
                 except IntegrityError:
                     is_rejected = True
-                self.assertEqual(found, is_rejected)
+                self.assertEqual(is_near, is_rejected)
             outcomes.add(is_rejected)
         self.assertEqual(outcomes, {True, False})
 

@@ -22,8 +22,8 @@ class Guarded(TestCase):
         self.first = note("first", TEXT)
         self.first.save()
 
-    def three(self, first_key=None):
-        """Three notes of which the second one is near the first note."""
+    def three_notes(self, first_key=None):
+        """New notes. The second of them is near the stored note."""
         notes = [note("other", OTHER), note("near", NEAR), note("third", THIRD)]
         if first_key:
             for number, one in enumerate(notes):
@@ -78,7 +78,7 @@ class Skip(Guarded):
     def test_errors(self):
         for write, error in (
             (note("near", NEAR).save, TypeError),
-            (lambda: Note.objects.bulk_create(self.three()), AssertionError),
+            (lambda: Note.objects.bulk_create(self.three_notes()), AssertionError),
             (lambda: Note.objects.bulk_create([note("near", NEAR)]), TypeError),
         ):
             with self.assertRaises(error), transaction.atomic():
@@ -87,14 +87,14 @@ class Skip(Guarded):
 
     def test_bulk_create_with_keys(self):
         """Without an error, the generated fields of later rows move forward: a fingerprint that is of another row."""
-        _, near, third = Note.objects.bulk_create(self.three(first_key=10**6))
+        _, near, third = Note.objects.bulk_create(self.three_notes(first_key=10**6))
         self.assertEqual(self.stored(), {OTHER: 10**6, THIRD: 10**6 + 2})
         self.assertEqual(near.fingerprint, Note.objects.get(body=THIRD).fingerprint)
         self.assertNotIn("fingerprint", third.__dict__)
 
     def test_update_conflicts(self):
         """Without an error, rows get each other's primary keys."""
-        notes = self.three()
+        notes = self.three_notes()
         Note.objects.bulk_create(notes, update_conflicts=True, unique_fields=["url"], update_fields=["body"])
         stored = self.stored()
         # The second one is not stored, and has the key of the third one, which has none.
@@ -102,5 +102,5 @@ class Skip(Guarded):
 
     def test_ignore_conflicts(self):
         """The only way that works: Django expects no rows back, as always with ignore_conflicts."""
-        Note.objects.bulk_create(self.three(), ignore_conflicts=True)
+        Note.objects.bulk_create(self.three_notes(), ignore_conflicts=True)
         self.assertEqual(set(self.stored()), {OTHER, THIRD})

@@ -18,7 +18,7 @@ def manage(*arguments, **options):
 
 class Commands(TransactionTestCase):
     def schema(self):
-        """The tables as the database has them."""
+        """The columns, indexes, triggers and extensions that the database has."""
         statements = (
             "SELECT attrelid::regclass::text, attname, format_type(atttypid, atttypmod), pg_get_expr(adbin, adrelid)"
             " FROM pg_attribute LEFT JOIN pg_attrdef ON (adrelid, adnum) = (attrelid, attnum)"

@@ -35,7 +35,7 @@ class Queries(TestCase):
         self.assertIn("Custom Scan (SimhashScan) on archive_note", queryset.explain())
 
     def near(self, distance):
-        """The keys of the notes within a distance: the oracle."""
+        """The oracle: the keys of the notes within a distance of the query, by hamming in Python."""
         return {pk for pk, fingerprint in self.fingerprints.items() if hamming(fingerprint, self.query) <= distance}
 
     def test_near(self):

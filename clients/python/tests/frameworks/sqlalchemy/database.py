@@ -103,6 +103,6 @@ class GuardedTest(DatabaseTest):
         self.execute("INSERT INTO documents (body) VALUES (%s)", TEXT)
 
     def stored(self):
-        """The names of the texts."""
+        """The names of the stored texts, in the order of their rows."""
         names = {TEXT: "TEXT", NEAR: "NEAR", OTHER: "OTHER"}
         return [names[body] for (body,) in self.execute("SELECT body FROM documents ORDER BY id")]

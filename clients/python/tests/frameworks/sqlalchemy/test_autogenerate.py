@@ -39,12 +39,12 @@ def fingerprint(**options):
     return generated(simhash(column("body"), **options))
 
 
-def kinds(differences):
+def proposals(differences):
     """What autogenerate proposes, as (operation, name) in order."""
     found = []
     for difference in differences:
         if isinstance(difference, list):
-            found += [(kind, name) for kind, _, _, name, *_ in difference]
+            found += [(operation, name) for operation, _, _, name, *_ in difference]
         else:
             found.append((difference[0], difference[-1].name))
     return sorted(found)
@@ -55,7 +55,7 @@ class AutogenerateTest(DatabaseTest):
         with self.engine.connect() as connection:
             options = {"include_object": include, "include_schemas": table.schema is not None}
             context = MigrationContext.configure(connection, opts=options)
-            return kinds(compare_metadata(context, table.metadata))
+            return proposals(compare_metadata(context, table.metadata))
 
     def check_clean(self, table):
         """No difference and, because warnings are errors, no warning. Without the filter, there are differences."""
@@ -78,8 +78,8 @@ class Attached(AutogenerateTest):
         """The fingerprint, or all columns, as generated columns."""
         self.attach()
         self.check_clean(notes(fingerprint()))
-        of_body = [block(simhash(column("body")), number) for number in range(4)]
-        blocks = [generated(one, name=f"simhash_block{number}", type_=Integer) for number, one in enumerate(of_body)]
+        values = [block(simhash(column("body")), number) for number in range(4)]
+        blocks = [generated(value, name=f"simhash_block{n}", type_=Integer) for n, value in enumerate(values)]
         self.check_clean(notes(fingerprint(), *blocks))
 
     def test_arguments(self):
