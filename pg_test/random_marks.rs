@@ -61,9 +61,9 @@ mod tests {
         if rows.is_empty() || random.below(2) == 0 { None } else { Some(random.one_of(rows).id) }
     }
 
-    /// Runs random statements. If `is_by_hand`, some of them set marks or delete rows. If not, at any time no two
-    /// unmarked rows are near each other, and each mark leads to an unmarked row.
-    fn random_statements(seed: u64, is_by_hand: bool) {
+    /// Runs random statements. If `sets_marks_by_hand`, some of them set marks or delete rows. If not, at any time no
+    /// two unmarked rows are near each other, and each mark leads to an unmarked row.
+    fn random_statements(seed: u64, sets_marks_by_hand: bool) {
         run("DROP TABLE IF EXISTS marked;
             CREATE TABLE marked (id integer PRIMARY KEY, title integer, body text, near integer)");
         for band in 0..BANDS {
@@ -80,7 +80,7 @@ mod tests {
                 .expect("memory suffices");
             let bands = summary.expect("the text has words").bands[..BANDS].to_vec();
             let mark = random_mark(&mut random, &rows);
-            let action = if rows.len() < 3 { 0 } else { random.below(if is_by_hand { 9 } else { 6 }) };
+            let action = if rows.len() < 3 { 0 } else { random.below(if sets_marks_by_hand { 9 } else { 6 }) };
             let (statement, row, allowed) = match action {
                 0 | 1 if rows.len() < 40 => {
                     last_id += 1;
@@ -133,11 +133,11 @@ mod tests {
             };
             run(&statement);
             let query = format!("SELECT near FROM marked WHERE id = {}", row.id);
-            let mark = Spi::get_one::<i32>(&query).expect("the row is stored");
-            assert!(allowed.contains(&mark), "{mark:?}, not {allowed:?}, seed {seed}: {statement}");
+            let stored_mark = Spi::get_one::<i32>(&query).expect("the row is stored");
+            assert!(allowed.contains(&stored_mark), "{stored_mark:?}, not {allowed:?}, seed {seed}: {statement}");
             rows.retain(|other| other.id != row.id);
-            rows.push(ModelRow { mark, ..row });
-            if !is_by_hand {
+            rows.push(ModelRow { mark: stored_mark, ..row });
+            if !sets_marks_by_hand {
                 check_marks(&rows);
             }
         }

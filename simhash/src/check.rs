@@ -7,7 +7,7 @@ use crate::error::shorten;
 pub struct Check {
     /// The name of what is looked at, such as "size".
     pub what: &'static str,
-    /// Its value in each of the texts, if they have one each.
+    /// Its value in each of the texts, if they have one each; of lists, the parts in which they differ.
     pub of_texts: [Option<String>; 2],
     /// Its value for both texts together, such as their resemblance.
     pub found: Option<String>,
@@ -16,8 +16,8 @@ pub struct Check {
     pub holds: Option<bool>,
 }
 
-/// Checks that two lists, which have each element in a line, are the same. The check shows the parts in which they
-/// differ.
+/// The check that two lists, which have each element in a line, are the same; `holds` says whether they are. It shows
+/// the parts in which they differ.
 pub fn check_same(what: &'static str, lists: [&str; 2], holds: bool) -> Check {
     let count_common_bytes = |lines: &mut dyn Iterator<Item = (&str, &str)>| {
         lines.take_while(|(a, b)| a == b).map(|(line, _)| line.len() + 1).sum::<usize>()

@@ -91,7 +91,7 @@ fn check_bands(both: Option<(&Summary, &Summary)>, bands: usize) -> Check {
     }
 }
 
-/// Checks the distance of the fingerprints; the largest one is None if the resemblance decides.
+/// Checks the distance of the fingerprints. `most` is the largest allowed; None if the resemblance decides.
 fn check_distance(both: Option<(&Summary, &Summary)>, most: Option<i32>) -> Check {
     let distance = both.map(|(a, b)| hamming(a.fingerprint, b.fingerprint).cast_signed());
     Check {

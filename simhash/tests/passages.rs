@@ -50,7 +50,7 @@ fn passages(text: &str, options: &Options) -> Vec<i64> {
     hashes.into_iter().collect()
 }
 
-fn passages_of(text: &str, options: &Options) -> Vec<i64> {
+fn fast_passages(text: &str, options: &Options) -> Vec<i64> {
     let found = fast::passages(&mut Fingerprinter::new(&mut Scratch::default(), options, &|| ()), text);
     found.expect("no limit is reached").into_iter().map(u64::cast_signed).collect()
 }
@@ -67,7 +67,7 @@ proptest! {
         let tokens = if chars { Tokens::Chars } else { Tokens::Words };
         let options = Options { tokens, case_fold: fold, markup: html.then_some(Markup::Html), ..Options::default() };
         let text = text.concat();
-        prop_assert_eq!(passages_of(&text, &options), passages(&text, &options));
+        prop_assert_eq!(fast_passages(&text, &options), passages(&text, &options));
     }
 
     /// What stands before and after a clue does not matter, if the clue has so many words. Separate tokens, so that
@@ -80,7 +80,7 @@ proptest! {
         let mut scratch = Scratch::default();
         let searched = fast::Clue::new(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), &clue, 0.);
         let searched = searched.expect("no limit");
-        let passages = passages_of(&format!("{} {clue} {}", before.concat(), after.concat()), &options);
+        let passages = fast_passages(&format!("{} {clue} {}", before.concat(), after.concat()), &options);
         let is_found = searched.runs.iter().any(|run| passages.contains(&run.cast_signed()));
         prop_assert!(is_found || searched.found != Found::All);
         prop_assert!(searched.found == Found::All || searched.length.words + searched.length.letters < CERTAIN_LETTERS);
@@ -94,7 +94,7 @@ proptest! {
     ) {
         for shared in [words.concat(), mixed.concat()] {
             let text = |sides: &[Vec<String>]| format!("{} {shared} {}", sides[0].concat(), sides[1].concat());
-            let [a, b] = [&around[..2], &around[2..]].map(|sides| passages_of(&text(sides), &Options::default()));
+            let [a, b] = [&around[..2], &around[2..]].map(|sides| fast_passages(&text(sides), &Options::default()));
             prop_assert!(a.iter().any(|passage| b.contains(passage)), "{}", shared);
         }
     }

@@ -52,8 +52,8 @@ pub fn elements<'a, T: FromDatum + 'a>(
     }))
 }
 
-/// An error unless two arrays have the same length. Each comes with its name in the message, such as `ids` and `of
-/// fingerprints` in "numbers of ids (2) and of fingerprints (1) differ".
+/// An error unless two arrays have the same length. The names are parts of the message: "ids" and "of fingerprints"
+/// make "numbers of ids (2) and of fingerprints (1) differ".
 pub fn check_same_length((first, a): (&str, usize), (second, b): (&str, usize), hint: &str) -> Result<()> {
     if a == b {
         return Ok(());

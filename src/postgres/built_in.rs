@@ -105,7 +105,7 @@ pub fn other_code(
     is_own: impl Fn(Oid) -> bool,
 ) -> Result<Option<String>> {
     let parts = expression.parts();
-    let only_read: Vec<_> = parts.iter().filter_map(|&part| argument_only_read(part)).chain([expression]).collect();
+    let only_read: Vec<_> = parts.iter().filter_map(|&part| only_read_argument(part)).chain([expression]).collect();
     let is_refused = |function: &Oid| {
         // SAFETY: func_volatile looks up a system cache; the function is in a valid expression.
         let is_immutable = || unsafe { pg_sys::func_volatile(*function) } as u8 == pg_sys::PROVOLATILE_IMMUTABLE;
@@ -163,7 +163,7 @@ fn is_other_text_search(node: Expression, data_type: Oid) -> bool {
 }
 
 /// The argument of a node that only reads it.
-fn argument_only_read(node: Expression) -> Option<Expression> {
+fn only_read_argument(node: Expression) -> Option<Expression> {
     let relabelled = node.node::<pg_sys::RelabelType>().map(|node| node.arg);
     let selected_from = || node.node::<pg_sys::FieldSelect>().map(|node| node.arg);
     let tested = || node.node::<pg_sys::NullTest>().map(|node| node.arg);

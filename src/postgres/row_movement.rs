@@ -109,7 +109,8 @@ fn has_deleted_elsewhere(table: &Relation) -> bool {
 /// a row by a DELETE and an INSERT. Only the context of its errors names the type of the message that it applies:
 /// `.. during message type "UPDATE" for replication target relation "public.docs" ..`. The type is the same in all
 /// languages, and has no point, unlike the table's name. The context has one line, unless another function or statement
-/// runs meanwhile. The initial copy of a table has new rows only. Else a row counts as moved if no type is named.
+/// runs meanwhile. The initial copy of a table has new rows only. Otherwise, if the line names no type, the row counts
+/// as moved.
 fn is_applied_update() -> bool {
     // SAFETY: this process is a worker. The function returns null or a NUL-terminated text in memory of its own.
     let (state, context) = unsafe {

@@ -9,8 +9,8 @@ use pgrx::pg_sys::panic::CaughtError;
 use super::error::{Result, raise};
 use super::interrupts::is_interrupt;
 
-/// Calls `run` in a subtransaction, and returns the message of its error. It must change nothing: if it succeeds, the
-/// subtransaction is released, and changes would stay. An interrupt is raised, and a panic continues.
+/// Calls `run` in a subtransaction, and returns the message of its error. `run` must change nothing: if it succeeds,
+/// the subtransaction is released, and changes would stay. An interrupt is raised, and a panic continues.
 pub fn try_in_subtransaction(run: impl FnOnce() -> Result<()> + UnwindSafe) -> Result<(), String> {
     // SAFETY: the only caller is the SQL function simhash_guard_error. It runs in a transaction and, being PARALLEL
     // UNSAFE, not in parallel mode. Memory and resources are the caller's again when the subtransaction has ended.

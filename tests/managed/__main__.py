@@ -384,7 +384,8 @@ class Inserts(Fingerprints):
             self.connection.execute("ROLLBACK")
 
     def insert_near_until(self, other, end_command):
-        """What becomes of a row of another session that is near one of a transaction, which this command ends."""
+        """Inserts a row in another session while a transaction that has stored a near one is open, ends that
+        transaction by the command, and returns what became of the row."""
         outcome = []
 
         def insert():

@@ -59,7 +59,7 @@ def include_object(
                 )
             return False
     if type_ == "index" and isinstance(object, Index) and reflected:
-        return not (_INDEX_NAME.fullmatch(object.name or "") and any(map(_is_block_or_band, object.expressions)))
+        return not (_INDEX_NAME.fullmatch(object.name or "") and any(map(_is_attached_or_computed, object.expressions)))
     return True
 
 
@@ -67,8 +67,8 @@ def _is_attached(column: Column[Any]) -> bool:
     return any(line.startswith(_LABEL) for line in (column.comment or "").split("\n"))
 
 
-def _is_block_or_band(indexed: ClauseElement | str) -> bool:
-    """Whether a column or an expression of an index is a block or a band: attached, or computed by their functions."""
+def _is_attached_or_computed(indexed: ClauseElement | str) -> bool:
+    """Whether a column or an expression of an index is an attached column, or calls simhash_block or simhash_band."""
     if isinstance(indexed, Column):
         return _is_attached(indexed)
     return any(function in str(indexed) for function in ("simhash_block(", "simhash_band("))

@@ -227,11 +227,11 @@ def _content(value: Content) -> ColumnElement[Any]:
     return cast("ColumnElement[Any]", value)
 
 
-def _column(content: Any) -> Any:
+def _column(attribute: Any) -> Any:
     """The column of a table that a mapped attribute stands for; columns and expressions stay as they are."""
-    if isinstance(content, InstrumentedAttribute):
-        return cast("ColumnProperty[Any]", content.property).columns[0]
-    return content
+    if isinstance(attribute, InstrumentedAttribute):
+        return cast("ColumnProperty[Any]", attribute.property).columns[0]
+    return attribute
 
 
 def _options(options: Mapping[str, Any]) -> list[ColumnElement[Any]]:

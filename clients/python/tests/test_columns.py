@@ -103,6 +103,6 @@ class Pandas(unittest.TestCase):
 
 
 class MissingPackages(unittest.TestCase):
-    def test_programs(self):
+    def test_works_without_numpy_and_pyarrow(self):
         for program in WITHOUT_NUMPY, WITHOUT_ARROW:
             subprocess.run([sys.executable, "-c", program], check=True, timeout=600)

@@ -32,13 +32,13 @@ ALPHABETS = [
 
 
 def random_text(rng):
-    way = rng.randrange(4)
-    if way == 0:
+    kind = rng.randrange(4)
+    if kind == 0:
         return rng.choice(PIECES)
-    if way == 1:  # pieces of texts, cut anywhere
+    if kind == 1:  # pieces of texts, cut anywhere
         pieces = (rng.choice(PIECES) for _ in range(rng.randrange(1, 4)))
         return " ".join(piece[rng.randrange(len(piece) + 1) :] for piece in pieces)
-    if way == 2:  # any characters but NUL and surrogates
+    if kind == 2:  # any characters but NUL and surrogates
         code_points = (rng.randrange(1, 0x110000 - 0x800) for _ in range(rng.randrange(30)))
         return "".join(chr(code + 0x800 if code >= 0xD800 else code) for code in code_points)
     alphabet = rng.choice(ALPHABETS)

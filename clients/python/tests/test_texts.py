@@ -69,6 +69,7 @@ class Texts(unittest.TestCase):
         self.assertEqual(simhash_of_features(["hello"]), HELLO)
         self.assertEqual(simhash_of_features(iter(["hello", "x"]), iter([1, 0.0])), HELLO)
         self.assertIsNone(simhash_of_features(["a"], [0]))
-        texts, weights, _ = zip(*features("some words, and some more", weight="tf", weights={"words": 0.25}))
+        found = features("some words, and some more", weight="tf", weights={"words": 0.25})
+        texts, weights = [feature.feature for feature in found], [feature.weight for feature in found]
         expected = simhash("some words, and some more", weight="tf", weights={"words": 0.25})
         self.assertEqual(simhash_of_features(texts, weights), expected)

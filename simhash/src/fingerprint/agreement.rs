@@ -103,7 +103,7 @@ impl Words {
         Ok(is_valid.then(|| Self(lists.into())))
     }
 
-    /// The tokens of each word, in the order of the text.
+    /// The tokens of each word, from first to last. They are stored in reverse.
     pub fn iter(&self) -> impl Iterator<Item = Vec<String>> {
         self.0.iter().map(|tokens| tokens.iter().rev().cloned().collect())
     }

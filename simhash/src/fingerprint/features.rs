@@ -12,7 +12,8 @@ use crate::text::tokens::{LETTER_BYTES, TokenSink, next_start, tokenize};
 
 /// Receives the features of a text, each time that they occur.
 pub trait FeatureSink {
-    /// Any feature; its hash is by the seed of the options.
+    /// Any feature, with its hash by the seed of the options. Unless `pair` is implemented, also each pair, without
+    /// bytes.
     fn feature(&mut self, feature: &[u8], hash: u64) -> Result<()>;
     /// A word of 1 to 8 bytes. They are the lowest ones of `bytes`, and none of them is 0.
     #[inline(always)]

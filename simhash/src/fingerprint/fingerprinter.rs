@@ -207,7 +207,8 @@ impl<'a> Fingerprinter<'a> {
     pub(super) fn count_compared(&mut self, text: &str, mut sink: impl FnMut(&[u64]) -> Result<()>) -> Result<usize> {
         self.read_text(text, |reader, text| {
             let collected = &mut reader.scratch.collected;
-            collected.collect(text, reader.options, PairStorage::WithFeatures, reader.tick, |_, new| sink(new))?;
+            collected
+                .collect(text, reader.options, PairStorage::WithFeatures, reader.tick, |_, hashes| sink(hashes))?;
             Ok(collected.features.distinct())
         })
     }

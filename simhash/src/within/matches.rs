@@ -24,8 +24,8 @@ use crate::ticking::{sort, ticking};
 /// The `changed` of [`matches()`] for users, and its largest value.
 pub const MAX_CHANGED: usize = 2;
 
-/// For each so many tokens of the content, one long run is known at a time. A text has at most half as many words as
-/// bytes.
+/// The number of tokens of the content for each long run that is known at a time. A text has at most half as many words
+/// as bytes.
 const WORDS_PER_LONG_RUN: usize = 8;
 const LETTERS_PER_LONG_RUN: usize = 64;
 /// The fewest and the most long runs that are known at a time.

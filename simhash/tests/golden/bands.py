@@ -201,10 +201,10 @@ def minimum(parts, factors, j):
     for features in taking_part, [feature for feature, _ in parts]:
         for r, factor in enumerate(factors):
             products = {feature: feature * factor & M64 for feature in features}
-            standing = [feature for feature, product in products.items()
+            in_place = [feature for feature, product in products.items()
                         if r - 24 == j or r < 24 and (product >> 32) * 24 >> 32 == j]
-            if standing:
-                return min(products[feature] & M32 ^ feature >> 32 for feature in standing)
+            if in_place:
+                return min(products[feature] & M32 ^ feature >> 32 for feature in in_place)
 
 
 def signed(key):

@@ -170,8 +170,8 @@ def tokens(text, options):
             touching = None
     is_number = lambda token: any(category(c) == "Nd" for c in token)  # noqa: E731
     is_id = lambda token: re.fullmatch(r"(0x)?[0-9a-fA-F]{8,}|[0-9]{6,}", token)  # noqa: E731
-    refusals = [is_of_class for name, is_of_class in (("numbers", is_number), ("ids", is_id)) if name in ignored]
-    found = [token for token in found if not any(is_of_class(token[0]) for is_of_class in refusals)]
+    ignored_classes = [is_in_class for name, is_in_class in (("numbers", is_number), ("ids", is_id)) if name in ignored]
+    found = [token for token in found if not any(is_in_class(token[0]) for is_in_class in ignored_classes)]
     if options.get("tokens") == "chars":
         return [character for token in found for character in token[4]]
     return [token[:4] for token in found]

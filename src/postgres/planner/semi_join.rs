@@ -65,7 +65,8 @@ struct SemiJoin {
 }
 
 impl SemiJoin {
-    /// Adds to each hash join the cost of the pairs that it compares.
+    /// Adds to each hash join the cost of the pairs that PostgreSQL has not charged, and has the other paths collected
+    /// again.
     fn charge_hash_joins(&self) {
         // SAFETY: the planner is at work on this join. Its lists have valid paths, and nothing else refers to these
         // yet. The conditions are as they were before any other path of this query is planned.

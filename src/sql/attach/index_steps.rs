@@ -95,7 +95,7 @@ impl<'a> Steps<'a> {
         if !table.is_partitioned() {
             self.drop_invalid(table, band)?;
         }
-        // The index of a partitioned table is valid if all partitions have theirs.
+        // A valid index is complete: that of a partitioned table is valid only if all partitions have theirs.
         if let Some(index) = indexes.iter().find(|index| index.is_valid) {
             return Built::of(table, index);
         }

@@ -102,8 +102,8 @@ impl<'a> Asked<'a> {
         scope: Option<AnyArray>,
     ) -> Result<Self> {
         let bands = required(bands, "bands")?;
-        let checked = usize::try_from(bands).ok().filter(|bands| (1..=MAX_BANDS).contains(bands));
-        let bands = checked.ok_or_else(|| {
+        let valid_bands = usize::try_from(bands).ok().filter(|bands| (1..=MAX_BANDS).contains(bands));
+        let bands = valid_bands.ok_or_else(|| {
             invalid_parameter(format!("number of bands {bands} is out of range"))
                 .with_detail(format!("A text has 1 to {MAX_BANDS} bands."))
         })?;

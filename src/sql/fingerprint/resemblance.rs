@@ -96,12 +96,14 @@ impl LastTexts {
         compare: impl FnOnce(&mut ComputedText, [TextArgument<'_>; 2]) -> Result<T>,
     ) -> Result<T> {
         let identities = texts.map(TextArgument::identity);
-        let find = |text: &CachedText| identities.iter().position(|identity| text.has_identity(*identity));
+        let side_of = |text: &CachedText| identities.iter().position(|identity| text.has_identity(*identity));
         // An error after this leaves the cache empty.
         let computed = self.computed.take().filter(|computed| computed.options == *options);
-        let (side, mut computed) = match computed.zip(find(&self.text)) {
+        let (side, mut computed) = match computed.zip(side_of(&self.text)) {
             Some((computed, side)) => (side, computed),
-            None => (find(&self.other).unwrap_or(0), ComputedText { options: options.clone(), ..Default::default() }),
+            None => {
+                (side_of(&self.other).unwrap_or(0), ComputedText { options: options.clone(), ..Default::default() })
+            }
         };
         let result = compare(&mut computed, [texts[side], texts[1 - side]])?;
         if computed.features.as_ref().map_or(0, Prepared::memory) <= MAX_CACHED_FEATURE_BYTES

@@ -175,12 +175,12 @@ impl IndexedTable {
     /// The cost of reading all entries of one index.
     fn full_scan_cost(&self) -> f64 {
         let ScopedTable { relation, rows, .. } = self.scoped;
-        let (_, page_cost) = relation.page_costs();
+        let (_, sequential_page_cost) = relation.page_costs();
         let share = rows / relation.rows();
         let pages = share * self.index_pages().fold(f64::INFINITY, f64::min);
         // SAFETY: the settings are plain numbers.
         let entry_cost = unsafe { pg_sys::cpu_operator_cost + pg_sys::cpu_index_tuple_cost };
-        pages * page_cost + rows * entry_cost
+        pages * sequential_page_cost + rows * entry_cost
     }
 
     /// The cost of fetching and returning rows, each from another page.

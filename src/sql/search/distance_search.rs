@@ -25,7 +25,7 @@ enum SearchState {
     Nearest {
         nearest: Box<NearestSearch>,
         /// Whether the rows without a fingerprint follow.
-        has_nulls: bool,
+        nulls_follow: bool,
     },
     /// It returns the rows without a fingerprint.
     Nulls,
@@ -37,7 +37,7 @@ pub struct Goal {
     pub query: u64,
     pub max_distance: i32,
     /// Whether the rows without a fingerprint follow.
-    pub has_nulls: bool,
+    pub nulls_follow: bool,
 }
 
 impl DistanceSearch {
@@ -54,11 +54,11 @@ impl DistanceSearch {
         let (goal, scope) = search.unzip();
         self.walk.indexes.begin(scope.unwrap_or_default());
         self.state = match goal {
-            Some(Goal { query, max_distance, has_nulls }) if max_distance >= 0 => {
+            Some(Goal { query, max_distance, nulls_follow }) if max_distance >= 0 => {
                 self.walk.begin(query, max_distance);
                 if self.is_ordered {
                     let nearest = Box::new(NearestSearch::new(&self.walk));
-                    SearchState::Nearest { nearest, has_nulls }
+                    SearchState::Nearest { nearest, nulls_follow }
                 } else {
                     SearchState::Near { is_full_scan: false }
                 }
@@ -95,7 +95,7 @@ impl DistanceSearch {
                 if self.walk.indexes.fetch_tid(tid) {
                     return true;
                 }
-            } else if let SearchState::Nearest { has_nulls: true, .. } = self.state {
+            } else if let SearchState::Nearest { nulls_follow: true, .. } = self.state {
                 self.walk.begin_nulls();
                 self.state = SearchState::Nulls;
             } else {

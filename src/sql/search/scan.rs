@@ -161,12 +161,12 @@ impl GoalExpressions {
             let Some(max_distance) = self.max_distance else {
                 // If the query is NULL, so are all distances, and all rows may come in any order.
                 let query = query.unwrap_or(0);
-                return Some(Goal { query, max_distance: LARGEST_DISTANCE, has_nulls: true });
+                return Some(Goal { query, max_distance: LARGEST_DISTANCE, nulls_follow: true });
             };
             let bound = evaluate(max_distance, self.context)?;
             let bound = integer_value(pg_sys::exprType((*max_distance).expr.cast()), bound);
             let max_distance = largest_distance(bound.unwrap_or_else(|| raise_unreadable_plan()));
-            Some(Goal { query: query?, max_distance, has_nulls: false })
+            Some(Goal { query: query?, max_distance, nulls_follow: false })
         }
     }
 

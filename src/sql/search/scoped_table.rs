@@ -87,22 +87,22 @@ impl ScopedTable {
     /// The cost of looking up values in indexes of `pages` pages, in the planner's units: of the descents, and of
     /// reading `leaves` of the pages and `entries` entries.
     pub fn look_up_cost(&self, descents: f64, leaves: f64, pages: f64, entries: f64) -> f64 {
-        let (page_cost, _) = self.relation.page_costs();
+        let (random_page_cost, _) = self.relation.page_costs();
         let leaves = self.relation.pages_fetched(leaves.min(pages), pages, self.outer);
         // Charge a descent as PostgreSQL does (btcostestimate in selfuncs.c): for comparisons, and for each page.
         // SAFETY: the settings are plain numbers.
         let (operator_cost, entry_cost) = unsafe { (pg_sys::cpu_operator_cost, pg_sys::cpu_index_tuple_cost) };
         let descent_cost = operator_cost * (self.rows.log2().ceil().max(0.0) + PAGES_OF_DESCENT * PAGE_OPERATORS);
-        descents * descent_cost + leaves * page_cost + entries * (entry_cost + operator_cost)
+        descents * descent_cost + leaves * random_page_cost + entries * (entry_cost + operator_cost)
     }
 
     /// The cost of fetching and returning rows, which are on `pages` pages.
     pub fn fetch_cost(&self, rows: f64, pages: f64) -> f64 {
-        let (page_cost, _) = self.relation.page_costs();
+        let (random_page_cost, _) = self.relation.page_costs();
         let pages = self.relation.pages_fetched(pages, self.relation.pages(), self.outer);
         // SAFETY: the setting is a plain number.
         let row_cost = unsafe { pg_sys::cpu_tuple_cost } + self.relation.condition_cost().per_tuple;
-        pages * page_cost + rows * row_cost
+        pages * random_page_cost + rows * row_cost
     }
 }
 

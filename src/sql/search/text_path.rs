@@ -57,7 +57,7 @@ const MAX_CACHED_BYTES: usize = 1 << 20;
 const SHARE_SAME_NUMBERS: f64 = 1.0 / 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h
 
 impl TextPaths {
-    /// The conditions of a relation. Warns of those that its indexes do not serve.
+    /// The conditions on texts of a relation. Warns of those that the indexes on bands of the same text do not serve.
     pub fn of(relation: BaseRelation) -> Self {
         // Two of the keys are a band and a size.
         let may_serve = |keys: &[Oid], _| keys.windows(2).any(|pair| pair == [pg_sys::INT4OID; 2]);
@@ -109,12 +109,12 @@ impl TextSearch {
         let text = condition.text.as_stored(relation.relid());
         let matching = indexed.iter().filter(|index| index.is_of_text(table, text));
         let (serving, others): (Vec<_>, Vec<_>) = matching.partition(|index| index.call.options.has_bands_for(options));
-        let indexed_bands =
+        let indexed_band_count =
             Bands::of(serving.iter().copied()).iter().map(|bands| bands.indexes.len()).max().unwrap_or(0);
-        if indexed_bands == 0 {
+        if indexed_band_count == 0 {
             others.first().inspect(|other| warn_of_other_bands(table, &other.call));
-        } else if indexed_bands < *bands {
-            warn_of_too_few_bands(table, indexed_bands, *bands);
+        } else if indexed_band_count < *bands {
+            warn_of_too_few_bands(table, indexed_band_count, *bands);
         }
         if !condition.is_whole {
             return None;

@@ -111,7 +111,7 @@ class Client:
         return rows
 
     def attempt(self, statement):
-        """The rows, None if there is an error, and the SQLSTATE."""
+        """The rows, which are None if there is an error; and the SQLSTATE."""
         try:
             return self.execute(statement), "00000"
         except psycopg.Error as error:

@@ -108,7 +108,7 @@ ROUNDS = {
         " SELECT simhash_pairs(ids, array_fill(0::bigint, ARRAY[1000])), simhash_components(ids, ids)"
         " FROM (SELECT ARRAY(SELECT generate_series(1, 1000))) AS rows (ids) LIMIT 1",
     ),
-    # Statements that each make a call for ROWS rows.
+    # Statements that each call for many rows, about ROWS.
     "triggers, rows": (
         10 * ROWS,
         f"INSERT INTO leaks.guarded (f) SELECT (random() * 1e18)::bigint FROM generate_series(1, {ROWS}) ;;"

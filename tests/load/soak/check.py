@@ -9,7 +9,7 @@ from pool import resemblance
 def prove(journals, rows, texts, fingerprints, near):
     """What is wrong. `near` lists, for each text, the texts that are near-duplicates of it."""
     history = History(journals, texts, near)
-    failures = [*wrong_contents(rows, texts, fingerprints), *near_rows(rows, near), *wrong_presence(history, rows)]
+    failures = [*wrong_contents(rows, texts, fingerprints), *wrong_pairs(rows, near), *wrong_presence(history, rows)]
     refusals = [refusal for journal in journals for refusal in journal.refusals]
     failures += filter(None, map(history.check_refusal, refusals))
     counts = defaultdict(int)
@@ -30,7 +30,7 @@ def wrong_contents(rows, texts, fingerprints):
             yield f"row {id} is not what was written"
 
 
-def near_rows(rows, near):
+def wrong_pairs(rows, near):
     """Rows that are near each other, and have no mark."""
     near = [set(others) for others in near]
     rows = [row for row in rows if row[-1] is None]

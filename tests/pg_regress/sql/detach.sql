@@ -31,41 +31,41 @@ SELECT simhash_detach('half_attached');
 \d+ half_attached
 SELECT simhash_detach('half_attached');
 -- An index without our comment belongs to the user, so its column stays too.
-CREATE TABLE used_by_others (body text);
-SELECT run_quietly($$SELECT simhash_attach('used_by_others', 'body', blocks => 2)$$);
-COMMENT ON INDEX used_by_others_simhash_block1_idx IS 'I like this one';
-SELECT simhash_detach('used_by_others');
-DROP INDEX used_by_others_simhash_block1_idx;
+CREATE TABLE depended_on (body text);
+SELECT run_quietly($$SELECT simhash_attach('depended_on', 'body', blocks => 2)$$);
+COMMENT ON INDEX depended_on_simhash_block1_idx IS 'I like this one';
+SELECT simhash_detach('depended_on');
+DROP INDEX depended_on_simhash_block1_idx;
 
 -- Objects that others built on the columns block detaching, whether PostgreSQL would refuse or drop them silently.
-CREATE FUNCTION pg_temp.detach_beside(kind text, definition text, undo text DEFAULT 'DROP %s mine ON used_by_others')
+CREATE FUNCTION pg_temp.detach_beside(kind text, definition text, undo text DEFAULT 'DROP %s mine ON depended_on')
 RETURNS SETOF text LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE definition;
     RETURN NEXT definition;
-    RETURN QUERY SELECT errors('SELECT simhash_detach(''used_by_others'')');
+    RETURN QUERY SELECT errors('SELECT simhash_detach(''depended_on'')');
     EXECUTE format(undo, kind);
 END $$;
 SELECT pg_temp.detach_beside(kind, definition, 'DROP %s mine') FROM (VALUES
-    ('VIEW', 'CREATE VIEW mine AS SELECT simhash FROM used_by_others'),
-    ('INDEX', 'CREATE INDEX mine ON used_by_others (simhash, body)'),
-    ('INDEX', 'CREATE INDEX mine ON used_by_others (body) WHERE simhash_block0 > 0'),
-    ('INDEX', 'CREATE INDEX mine ON used_by_others ((simhash + 1))'),
-    ('STATISTICS', 'CREATE STATISTICS mine ON simhash, body FROM used_by_others')) AS v (kind, definition);
-SELECT pg_temp.detach_beside('CONSTRAINT', format('ALTER TABLE used_by_others ADD CONSTRAINT mine %s', definition),
-    'ALTER TABLE used_by_others DROP %s mine')
+    ('VIEW', 'CREATE VIEW mine AS SELECT simhash FROM depended_on'),
+    ('INDEX', 'CREATE INDEX mine ON depended_on (simhash, body)'),
+    ('INDEX', 'CREATE INDEX mine ON depended_on (body) WHERE simhash_block0 > 0'),
+    ('INDEX', 'CREATE INDEX mine ON depended_on ((simhash + 1))'),
+    ('STATISTICS', 'CREATE STATISTICS mine ON simhash, body FROM depended_on')) AS v (kind, definition);
+SELECT pg_temp.detach_beside('CONSTRAINT', format('ALTER TABLE depended_on ADD CONSTRAINT mine %s', definition),
+    'ALTER TABLE depended_on DROP %s mine')
 FROM unnest('{CHECK (simhash <> 0),UNIQUE (simhash)}'::text[]) AS definition;
-SELECT pg_temp.detach_beside('TRIGGER', 'CREATE TRIGGER mine BEFORE UPDATE OF simhash ON used_by_others
+SELECT pg_temp.detach_beside('TRIGGER', 'CREATE TRIGGER mine BEFORE UPDATE OF simhash ON depended_on
     EXECUTE FUNCTION suppress_redundant_updates_trigger()');
-SELECT pg_temp.detach_beside('POLICY', 'CREATE POLICY mine ON used_by_others USING (simhash <> 0)');
-CREATE TABLE child (PRIMARY KEY (body)) INHERITS (used_by_others);
+SELECT pg_temp.detach_beside('POLICY', 'CREATE POLICY mine ON depended_on USING (simhash <> 0)');
+CREATE TABLE child (PRIMARY KEY (body)) INHERITS (depended_on);
 SELECT pg_temp.detach_beside('INDEX', 'CREATE INDEX mine ON child (simhash_block1, body)', 'DROP %s mine');
 DROP TABLE child;
 -- No obstacle: a not-null constraint, statistics targets, privileges.
-ALTER TABLE used_by_others ALTER simhash SET NOT NULL, ALTER simhash SET STATISTICS 1000;
-GRANT SELECT (simhash) ON used_by_others TO PUBLIC;
-SELECT simhash_detach('used_by_others');
-\d used_by_others
+ALTER TABLE depended_on ALTER simhash SET NOT NULL, ALTER simhash SET STATISTICS 1000;
+GRANT SELECT (simhash) ON depended_on TO PUBLIC;
+SELECT simhash_detach('depended_on');
+\d depended_on
 
 -- A copy of the table with its comments, as a dump makes it, can be detached too.
 CREATE TABLE original (body text);

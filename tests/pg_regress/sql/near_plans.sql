@@ -85,8 +85,8 @@ FROM unnest(ARRAY[42, random_fingerprint(1)]) AS query;
 -- In any query ----------------------------------------------------------------------
 
 -- A view. The limit of a sub-query applies first: all rows are read.
-CREATE VIEW renamed (number, print) AS SELECT id, fp FROM prints WHERE tag < 5;
-SELECT plan('SELECT number FROM renamed WHERE simhash_near(print, 42, 0)');
+CREATE VIEW under_other_names (number, print) AS SELECT id, fp FROM prints WHERE tag < 5;
+SELECT plan('SELECT number FROM under_other_names WHERE simhash_near(print, 42, 0)');
 SELECT plan('SELECT id FROM (SELECT id, fp FROM prints ORDER BY id LIMIT 5) AS few WHERE simhash_near(fp, 42, 0)');
 -- The query fingerprint comes from a sub-select, which runs once for each block and once for the distance.
 SELECT plan('SELECT id FROM prints WHERE simhash_near(fp, (SELECT fp FROM prints AS one WHERE id = 42), 1)');

@@ -26,7 +26,7 @@ test('a Number loses fingerprints', async () => {
   await query("SELECT simhash_unguard('docs')")
   await query("SELECT simhash_attach('docs', 'body')")
   await query(fillStatement(500))
-  // Of how many rows a search finds the row by its fingerprint, as a query has returned it.
+  // Counts the rows that a search by their own fingerprint, as a query has returned it, finds.
   const countFound = async (column, parse) => {
     const getTypeParser = (type, format) =>
       (parse && type === pg.types.builtins.INT8) ? parse : pg.types.getTypeParser(type, format)

@@ -90,8 +90,10 @@ def render(table: Table, summary: Summary, is_sample: bool) -> str:
     )
     [[database, time]] = table.connection.execute(DATABASE)
     script = (HERE / "page.js").read_text(encoding="utf-8")
-    sides = {"duplicates": summary.duplicates, "others": summary.others}
-    examples = {side: [_show_pair(table, pair) for pair in summary.examples(pairs)] for side, pairs in sides.items()}
+    pairs_by_kind = {"duplicates": summary.duplicates, "others": summary.others}
+    examples = {
+        kind: [_show_pair(table, pair) for pair in summary.examples(pairs)] for kind, pairs in pairs_by_kind.items()
+    }
     return environment.get_template("page.html").render(
         table=table,
         criterion=table.criterion,
@@ -99,7 +101,7 @@ def render(table: Table, summary: Summary, is_sample: bool) -> str:
         database=database,
         time=time,
         rows=summary.rows,
-        counts={side: len(pairs) for side, pairs in sides.items()},
+        counts={kind: len(pairs) for kind, pairs in pairs_by_kind.items()},
         is_sample=is_sample,
         in_table=lambda count: _in_table(table, summary, count),
         resemblances=summary.resemblances(),
@@ -183,7 +185,7 @@ def _show_groups(table: Table, summary: Summary) -> list[ShownGroup]:
 
 
 def _show_group(table: Table, first_id: RowId, near: list[RowId]) -> ShownGroup:
-    """The first row of a group, with marks where any of the others differs from it, and some of the others."""
+    """Some of the other rows of a group, and its first row with marks where any of these differs from it."""
     first = read_text(table, first_id)
     others = [read_text(table, row_id) for row_id in spread(near, MAX_SHOWN_OF_GROUP)]
     marks = [differences(first.text, other.text, table.compared_with()) for other in others]

@@ -81,7 +81,8 @@ class Summary:
 
 
 def interval(count: int, rows: int) -> tuple[float, float]:
-    """The bounds of a share of the table, for 95 of 100 samples, if `count` sampled rows have it (Wilson 1927)."""
+    """The bounds, right for 95 of 100 samples, of the share of the table's rows that are such as `count` of `rows`
+    sampled ones (Wilson 1927)."""
     z, share = 1.96, count / rows
     middle, width = share + z * z / (2 * rows), z * math.sqrt(share * (1 - share) / rows + z * z / (4 * rows * rows))
     low, high = ((middle + side * width) / (1 + z * z / rows) for side in (-1, 1))

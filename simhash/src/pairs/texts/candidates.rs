@@ -89,7 +89,8 @@ pub struct Finder<'a> {
     steps: usize,
     /// The items, [`packed`] with their keys.
     order: Vec<u64>,
-    /// Items with the key that are refuted by all that they were compared with, and their sketches.
+    /// Items with the key that, by the sketches, are near none of those that they were compared with, and their
+    /// sketches.
     refuted: Vec<u32>,
     refuted_sketches: Vec<DifferenceSketch>,
     /// The items of the bucket.
@@ -97,12 +98,17 @@ pub struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    pub fn new(sketches: &'a [DifferenceSketch], comparison: Comparison, least: f64, tick: &'a dyn Fn()) -> Self {
+    pub fn new(
+        sketches: &'a [DifferenceSketch],
+        comparison: Comparison,
+        least_resemblance: f64,
+        tick: &'a dyn Fn(),
+    ) -> Self {
         Self {
             sketches,
             comparison,
-            least_resemblance: least,
-            most_different: MostDifferent::with_resemblance(least),
+            least_resemblance,
+            most_different: MostDifferent::with_resemblance(least_resemblance),
             tick,
             steps: 0,
             order: Vec::new(),

@@ -1,5 +1,5 @@
 //! The sketches of the rows' texts, from which a [`Verification`](super::verification::Verification) begins. They are
-//! all that is in memory of most texts: the texts themselves are read later, if their sketches do not refute them.
+//! all that a verification holds of most texts: it asks for a text itself later, if the sketches do not refute it.
 
 use crate::criterion::TextCriterion;
 use crate::error::{Error, MAX_ROWS, Result};

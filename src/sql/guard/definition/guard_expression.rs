@@ -1,8 +1,8 @@
 //! What a guard computes of the rows of a table: its source, and its conditions.
 //!
-//! On stored rows, it runs only immutable code that PostgreSQL ships, and functions of the extension ([`other_code`]):
-//! stored rows may be hidden from the writer, and other names may get another meaning. On the new row, it also computes
-//! generated columns, which may run any code, as the writer, like a CHECK constraint.
+//! On stored rows, it runs only immutable code that PostgreSQL ships, arithmetic of times, and functions of the
+//! extension ([`other_code`]): stored rows may be hidden from the writer, and other names may get another meaning. On
+//! the new row, it also computes generated columns, which may run any code, as the writer, like a CHECK constraint.
 
 use std::ffi::CStr;
 

@@ -51,7 +51,7 @@ pub fn check_mark_column(
             .with_hint("Add another column for the mark."));
     }
     // NOT NULL is checked last: key columns are NOT NULL too, and the error above explains that case better. A table
-    // without rows of its own cannot get that error: it is left to the searched tables, if there are any.
+    // without rows of its own cannot get that error. For such a table, NOT NULL is checked only if none is searched.
     if own.is_none() && !searched.is_empty() {
         return Ok(column);
     }

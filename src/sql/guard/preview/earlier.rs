@@ -75,7 +75,7 @@ impl Preview {
                 && best.as_ref().is_none_or(|best| best.closeness != closeness)
             {
                 query.wanted.narrow(closeness);
-                best = Some(EarlierRow { closeness, shown: self.show(searched, other)? });
+                best = Some(EarlierRow { closeness, shown: self.describe(searched, other)? });
             }
             let Some(best) = best.as_ref().filter(|best| self.gap(best) >= 0.0) else { return Ok(Continue(())) };
             looked_at += 1;
@@ -86,7 +86,7 @@ impl Preview {
     }
 
     /// The row as users see it.
-    pub fn show(&self, searched: &SearchedTable, row: Row<'_>) -> Result<ShownRow> {
+    pub fn describe(&self, searched: &SearchedTable, row: Row<'_>) -> Result<ShownRow> {
         let (block, offset) = item_pointer_get_both(row.tid());
         let key = searched.primary_key.describe(&searched.primary_key.of_row(row))?;
         let key = key.unwrap_or_else(|| format!("(ctid)=(({block},{offset}))"));

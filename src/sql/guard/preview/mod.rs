@@ -112,7 +112,7 @@ fn to_datums(shown: Option<ShownRow>) -> (Option<AnyElement>, Option<AnyElement>
     (Some(key), text.map(|text| text_from_utf8(&text)))
 }
 
-/// Looks up a sample of the rows, and returns them in groups, with the number of all.
+/// Looks up a sample of the rows. Returns those that were looked up in groups, and their number.
 fn group_sample(table: &Target, asked: &AskedPreview, call: Call<'_>) -> Result<(Groups, i64)> {
     let preview = Preview::new(call, table, asked)?;
     let mut groups = Groups::new();
@@ -256,12 +256,13 @@ impl Preview {
         let Some(earlier) = earlier else { return Ok(()) };
         let order = (self.gap(&earlier).abs(), position(own, row));
         if group.example.as_ref().is_none_or(|example| order < example.order) {
-            group.example = Some(Example { order, row: self.show(own, row)?, earlier: earlier.shown });
+            group.example = Some(Example { order, row: self.describe(own, row)?, earlier: earlier.shown });
         }
         Ok(())
     }
 
-    /// A row's resemblance to the earlier one, less the least allowed; negative if refuted, 0 for fingerprints.
+    /// A row's resemblance to the earlier one minus the criterion's: negative if they are no near-duplicates, 0 for
+    /// fingerprints.
     fn gap(&self, earlier: &EarlierRow) -> f64 {
         match (earlier.closeness, self.least_resemblance) {
             (Closeness::Resemblance(resemblance), Some(least)) => resemblance - least,

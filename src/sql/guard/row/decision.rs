@@ -67,7 +67,7 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
     let mut undecided = Undecided { key, is_unchecked, earlier_searches: EarlierSearches::new(), waits: 0 };
     // A partition may have been attached since the statement began.
     statement.refresh(event)?;
-    let mut repetitions = 0;
+    let mut conflicting_changes = 0;
     loop {
         postgres::interrupts::tick();
         let row = NewRow::new(statement, event);
@@ -98,9 +98,11 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
                 statement.release();
                 awaited.wait();
             }
-            Next::SearchAgain if repetitions == MAX_CHANGES_OF_CONFLICTING => return Err(changes_too_often(event)?),
+            Next::SearchAgain if conflicting_changes == MAX_CHANGES_OF_CONFLICTING => {
+                return Err(changes_too_often(event)?);
+            }
             Next::SearchAgain => {
-                repetitions += 1;
+                conflicting_changes += 1;
                 undecided.earlier_searches = EarlierSearches::new();
                 continue;
             }

@@ -103,9 +103,9 @@ impl CurrentRow {
 
     /// Releases the locks of the row and forgets it. The row is stored now, or will never be stored.
     fn clear(&self) {
-        // This cannot fail: only the trigger's call for this row, and those of statements nested in it, borrow the two
-        // cells. All of them have returned or failed when the call's memory is reset, or when the statement's
-        // subtransaction is rolled back. Both may be part of a rollback, where a panic must not happen, as above.
+        // This cannot fail: only the guard's call for this row borrows the two cells and, of `pending`, the calls in
+        // statements that run before this row is stored. All of them have returned or failed when the call's memory is
+        // reset, or when the statement's subtransaction is rolled back. Both may be part of a rollback, as above.
         let (pending, registration) = (self.pending.try_borrow_mut(), self.registration.try_borrow_mut());
         if let (Ok(mut pending), Ok(mut registration)) = (pending, registration) {
             *pending = None;

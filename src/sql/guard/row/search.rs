@@ -83,7 +83,7 @@ impl NearQuery<'_> {
             let (state, entry) = (VersionState::Present, version.row().tid());
             let candidate =
                 FoundVersion { table: &table, version, state, entry, value: None, may_have_other_keys: true };
-            if self.may_count(searched, &candidate) && show(candidate)?.is_break() {
+            if self.is_eligible(searched, &candidate) && show(candidate)?.is_break() {
                 return Ok(Break(()));
             }
         }
@@ -102,7 +102,7 @@ impl NearQuery<'_> {
             leading_keys: &leading_keys,
             search: self.search,
             skipped: &self.earlier_searches.refuted,
-            is_shown: &|candidate| self.may_count(searched, candidate),
+            is_shown: &|candidate| self.is_eligible(searched, candidate),
         };
         match (&searched.lookup, self.key) {
             // SAFETY: these are indexes of the table on bands and sizes.
@@ -119,7 +119,7 @@ impl NearQuery<'_> {
     }
 
     /// Whether a row version is within the scope, and is not one that the new row replaces.
-    fn may_count(&self, searched: &SearchedTable, FoundVersion { version, entry, .. }: &FoundVersion) -> bool {
+    fn is_eligible(&self, searched: &SearchedTable, FoundVersion { version, entry, .. }: &FoundVersion) -> bool {
         let row = version.row();
         let is_replaced = |tid| has_tid((self.replaced)(), tid);
         searched.scope.has_values(row, &self.scope)
