@@ -7,6 +7,6 @@ CREATE TEMPORARY TABLE line (document jsonb);
 SELECT format('CREATE UNLOGGED TABLE %1$I (body text); ALTER TABLE %1$I ALTER body SET %2$s;'
     ' INSERT INTO %1$I SELECT document ->> ''text'' FROM line', :'set' || '_' || storage, option)
 FROM (VALUES ('pglz', 'COMPRESSION pglz'), ('lz4', 'COMPRESSION lz4'), ('uncompressed', 'STORAGE EXTERNAL'))
-    AS ways (storage, option), pg_settings
+    AS storages (storage, option), pg_settings
 WHERE name = 'default_toast_compression' AND (storage <> 'lz4' OR storage = ANY (enumvals)) \gexec
 VACUUM ANALYZE;

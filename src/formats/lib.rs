@@ -16,10 +16,10 @@ pub struct Lexemes<'a> {
 
 impl<'a> Lexemes<'a> {
     /// The lexemes in the bytes after the length word; None if the entries are not wholly inside.
-    pub fn new(inside: &'a [u8]) -> Option<Self> {
-        let (count, rest) = inside.split_first_chunk()?;
-        let bytes = usize::try_from(i32::from_ne_bytes(*count)).ok()?.checked_mul(4)?;
-        let (entries, strings) = rest.split_at_checked(bytes)?;
+    pub fn new(bytes: &'a [u8]) -> Option<Self> {
+        let (count, rest) = bytes.split_first_chunk()?;
+        let entries = usize::try_from(i32::from_ne_bytes(*count)).ok()?.checked_mul(size_of::<[u8; 4]>())?;
+        let (entries, strings) = rest.split_at_checked(entries)?;
         Some(Self { entries: entries.as_chunks().0.iter(), strings })
     }
 

@@ -17,7 +17,7 @@ use super::list::{members, nodes};
 use super::memory::push;
 use super::text::{RawText, TextArgument, from_server};
 
-/// A valid expression node (PostgreSQL's `nodes/primnodes.h`).
+/// A valid expression node (PostgreSQL's `nodes/primnodes.h`), which lives as long as anything that is read from it.
 ///
 /// Its methods build, read, cast, compare and rewrite expressions, in this order. They never change a node, except one
 /// that they have built or copied themselves.
@@ -162,7 +162,7 @@ impl Expression {
         parts
     }
 
-    /// The functions that a node calls itself, those within it left out.
+    /// The functions that this node itself calls, not those that its operands call.
     pub(crate) fn functions(self) -> Vec<Oid> {
         let mut functions: Vec<Oid> = Vec::new();
         // SAFETY: the node is valid, and the argument is what `add_function` takes.
@@ -296,7 +296,7 @@ impl Expression {
     }
 
     /// The argument of a cast by the input and output functions of two types.
-    pub fn argument_of_text_cast(self) -> Option<Self> {
+    pub fn argument_of_io_cast(self) -> Option<Self> {
         // SAFETY: a cast has an argument.
         unsafe { Self::new(self.node::<pg_sys::CoerceViaIO>()?.arg) }
     }

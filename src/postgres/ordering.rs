@@ -23,12 +23,12 @@ pub struct TypeOrder {
 
 /// How a value becomes a number, in the order of the values.
 enum Keys {
-    /// The value is the number: a signed integer, to which PostgreSQL has extended it.
-    Whole,
+    /// The value is the number: a signed integer, whose sign fills the upper bits of the datum.
+    Exact,
     /// PostgreSQL abbreviates the value, for example to its first bytes.
     Abbreviated(Converter),
     /// All values have the same number.
-    None,
+    Absent,
 }
 
 impl TypeOrder {
@@ -52,8 +52,8 @@ impl TypeOrder {
             let uses = |other: Comparator| (*support).comparator.is_some_and(|own| std::ptr::fn_addr_eq(own, other));
             let keys = match (*support).abbrev_converter {
                 Some(converter) if uses(ssup_datum_unsigned_cmp) => Keys::Abbreviated(converter),
-                None if uses(ssup_datum_signed_cmp) || uses(ssup_datum_int32_cmp) => Keys::Whole,
-                _ => Keys::None,
+                None if uses(ssup_datum_signed_cmp) || uses(ssup_datum_int32_cmp) => Keys::Exact,
+                _ => Keys::Absent,
             };
             let comparator = (*support).abbrev_full_comparator.or((*support).comparator);
             let comparator = comparator.expect("a type's order has a comparator");
@@ -74,15 +74,16 @@ impl TypeOrder {
     /// The value is of the type, and not NULL.
     pub unsafe fn key(&self, value: Datum) -> u64 {
         match self.keys {
-            Keys::Whole => value.value() as u64 ^ 1 << 63,
+            // Unsigned numbers in the order of the signed ones.
+            Keys::Exact => value.value() as u64 ^ 1 << 63,
             // SAFETY: the state belongs to the converter, and the caller passes a value of its type.
             Keys::Abbreviated(converter) => unsafe { guarded(|| converter(value, self.support)) }.value() as u64,
-            Keys::None => 0,
+            Keys::Absent => 0,
         }
     }
 
     /// Whether values with the same [`Self::key`] are equal.
-    pub fn has_whole_keys(&self) -> bool {
-        matches!(self.keys, Keys::Whole)
+    pub fn has_exact_keys(&self) -> bool {
+        matches!(self.keys, Keys::Exact)
     }
 }

@@ -5,10 +5,10 @@ use std::ffi::{CStr, c_char, c_void};
 use pgrx::pg_sys::{self, ParseExprKind};
 use pgrx::prelude::*;
 
-use super::expression::Expression;
 use crate::catalog::column::Column;
 use crate::catalog::relation::{ACCESS_SHARE, Relation};
 use crate::error::{Result, not_supported, user_error};
+use crate::expression::Expression;
 use crate::ffi::errcontext_msg;
 use crate::list::nodes;
 use crate::memory::OnDrop;
@@ -64,6 +64,7 @@ fn parse(
     kind: ParseExprKind::Type,
     coerce: impl FnOnce(*mut pg_sys::ParseState, *mut pg_sys::Node) -> *mut pg_sys::Node,
 ) -> Result<Expression> {
+    // The line break ends a comment.
     let query = to_server(&format!("SELECT ({sql}\n)"))?;
     let Argument { name, context } = argument;
     // SAFETY: the query is NUL-terminated and lives longer than the parser's state; the table is open.
@@ -101,6 +102,7 @@ unsafe fn only_expression(statements: *mut pg_sys::List) -> Option<*mut pg_sys::
             return None;
         }
         let targets = (*statement.cast::<pg_sys::SelectStmt>()).targetList;
+        // Any other clause, such as FROM, makes the statement differ from this one.
         let mut bare = pg_sys::SelectStmt { type_: (*statement).type_, targetList: targets, ..Default::default() };
         let [target] = nodes::<pg_sys::ResTarget>(targets)[..] else { return None };
         pg_sys::equal(statement.cast(), (&raw mut bare).cast::<c_void>()).then_some((*target).val)

@@ -11,7 +11,7 @@ const SAFE_SEARCH_PATH: &CStr = c"pg_catalog, pg_temp";
 const TIME_SETTINGS: [Setting; 2] = [(c"TimeZone", c"UTC"), (c"timezone_abbreviations", c"Default")];
 
 /// The other settings that decide how PostgreSQL prints and reads names, literals, operators and values.
-const OTHER_SETTINGS: [Setting; 12] = [
+const SYNTAX_AND_OUTPUT_SETTINGS: [Setting; 12] = [
     (c"search_path", SAFE_SEARCH_PATH),
     (c"standard_conforming_strings", c"on"),
     (c"backslash_quote", c"safe_encoding"),
@@ -36,7 +36,7 @@ pub fn with_safe_search_path<T>(run: impl FnOnce() -> T) -> T {
 
 /// Calls `run` under settings by which SQL and values mean and print the same, whatever a session has set.
 pub fn with_fixed_settings<T>(run: impl FnOnce() -> T) -> T {
-    with_fixed(TIME_SETTINGS.into_iter().chain(OTHER_SETTINGS), run)
+    with_fixed(TIME_SETTINGS.into_iter().chain(SYNTAX_AND_OUTPUT_SETTINGS), run)
 }
 
 /// Calls `run` with times in UTC.
@@ -45,8 +45,8 @@ pub fn with_fixed_times<T>(run: impl FnOnce() -> T) -> T {
 }
 
 fn with_fixed<T>(settings: impl Iterator<Item = Setting>, run: impl FnOnce() -> T) -> T {
-    with_settings(|| {
-        // Reading the file of time zones takes as long as many rows.
+    restoring_settings(|| {
+        // To set TimeZone reads a file, which takes as long as to check many rows: only what differs is set.
         let differs = |&(name, value): &Setting| read_setting(name).as_deref() != value.to_str().ok();
         settings.filter(differs).for_each(|(name, value)| set_locally(name, value));
         run()
@@ -54,7 +54,7 @@ fn with_fixed<T>(settings: impl Iterator<Item = Setting>, run: impl FnOnce() -> 
 }
 
 /// Calls `run`, then restores the settings that it has changed with [`set_locally`].
-pub fn with_settings<T>(run: impl FnOnce() -> T) -> T {
+pub fn restoring_settings<T>(run: impl FnOnce() -> T) -> T {
     // SAFETY: a transaction is running, as in every function call.
     unsafe {
         let level = pg_sys::NewGUCNestLevel();
@@ -85,7 +85,7 @@ pub fn read_setting(name: &CStr) -> Option<String> {
     }
 }
 
-/// Changes a setting until the enclosing [`with_settings`] ends.
+/// Changes a setting until the enclosing [`restoring_settings`] ends.
 pub fn set_locally(name: &'static CStr, value: &CStr) {
     // SAFETY: PostgreSQL copies the value. Any user may change the settings that are set here.
     unsafe {

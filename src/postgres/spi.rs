@@ -1,6 +1,6 @@
 //! Runs SQL statements. Attaching runs SQL commands, so that PostgreSQL checks, locks, logs and replicates them.
 //!
-//! Every name and literal in a statement must be quoted. Names are [`super::server_text`].
+//! Every name and literal in a statement must be quoted. Names are strings as in [`super::server_text`].
 
 use pgrx::prelude::*;
 

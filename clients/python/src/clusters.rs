@@ -42,8 +42,8 @@ pub fn clusters<'py>(fingerprints: &Bound<'py, PyAny>, max_distance: i64) -> PyR
 
 /// Return the cluster of each text as a NumPy array of int64: the position, from 0, of the first text of its cluster.
 ///
-/// A cluster is all texts that are connected by near pairs (see near). SQL's simhash_cluster of texts returns that
-/// row's key. A text that is None or has no word is in no cluster: -1.
+/// A cluster is all texts that are connected by near pairs (see near). SQL's simhash_cluster of texts returns the
+/// key of that text's row. A text that is None or has no word is in no cluster: -1.
 ///
 /// The texts are an iterable of str or None, or a Series of pandas, or Arrow data. The keyword arguments are the keys
 /// of a criterion, as in SQL: resemblance (0.84 by default), bands, and options.
@@ -58,14 +58,14 @@ pub fn text_clusters<'py>(
     texts: &Bound<'py, PyAny>,
     criterion: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    as_array(texts.py(), compare::<Confirmed>(texts, criterion)?.into_iter())
+    as_array(texts.py(), representatives_of::<Confirmed>(texts, criterion)?.into_iter())
 }
 
 /// Return for each text the position, from 0, of the earlier text that it duplicates, as a NumPy array of int64; -1 for
 /// a text that stays.
 ///
 /// A text goes if it is near (see near) an earlier one that stays: of several, it duplicates the one that it resembles
-/// most. SQL's simhash_duplicate_of returns that row's key. A text that is None or has no word stays.
+/// most. SQL's simhash_duplicate_of returns the key of that text's row. A text that is None or has no word stays.
 ///
 /// The texts and the keyword arguments are those of text_clusters, and so is the cost.
 ///
@@ -80,12 +80,15 @@ pub fn duplicate_of<'py>(
     texts: &Bound<'py, PyAny>,
     criterion: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let kept = compare::<Kept>(texts, criterion)?;
+    let kept = representatives_of::<Kept>(texts, criterion)?;
     as_array(texts.py(), kept.into_iter().enumerate().map(|(row, kept)| kept.filter(|&kept| kept as usize != row)))
 }
 
 /// The text that represents each text; None for one without a feature.
-fn compare<O: Outcome>(texts: &Bound<'_, PyAny>, criterion: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<Option<u32>>> {
+fn representatives_of<O: Outcome>(
+    texts: &Bound<'_, PyAny>,
+    criterion: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Vec<Option<u32>>> {
     let document = criterion.map_or_else(|| Ok(CriterionDocument::default()), options::read_criterion)?;
     let criterion = document.for_texts().map_err(|invalid| invalid_options(&invalid))?;
     numpy::require(texts.py())?;

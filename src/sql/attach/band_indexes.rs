@@ -18,7 +18,7 @@ use postgres::error::{Explain, Result, not_supported, user_error};
 use postgres::expression::Expression;
 use postgres::json::RawJsonb;
 use postgres::row_expression::{Argument, parse_index_key};
-use postgres::settings::{set_locally, with_settings};
+use postgres::settings::{restoring_settings, set_locally};
 use simhash::fingerprint::bands::DEFAULT_BANDS;
 
 use crate::sql::fingerprint::options::laid_over;
@@ -106,7 +106,7 @@ impl SourceText {
                     set_locally(c"search_path", search_path);
                     parse_index_key(&relation, source, SOURCE)
                 };
-                (source.to_owned(), Some(with_settings(parse)?))
+                (source.to_owned(), Some(restoring_settings(parse)?))
             }
         };
         let text = value.and_then(|value| value.implicitly_coerced_to(pg_sys::TEXTOID));

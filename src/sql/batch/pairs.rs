@@ -75,7 +75,7 @@ fn simhash_components(
         // SAFETY: the ids are of the type, and not NULL.
         unsafe { order.compare(datum_at(x), datum_at(y)) }
     };
-    let compare: Option<Compare> = if order.has_whole_keys() { None } else { Some(&compare) };
+    let compare: Option<Compare> = if order.has_exact_keys() { None } else { Some(&compare) };
     let components = components(keys, compare, &tick).map_err(algorithm_error)?;
     // SAFETY: the id is of the type.
     let id_at = move |position| unsafe { AnyElement::from_polymorphic_datum(datum_at(position), false, id_type) };

@@ -88,7 +88,7 @@ impl Bits {
 
 /// The digits in `('x' || digits)::bit`.
 fn hex_digits(bits: Expression) -> Option<Expression> {
-    let (function, operands) = bits.argument_of_text_cast()?.applied()?;
+    let (function, operands) = bits.argument_of_io_cast()?.applied()?;
     match operands[..] {
         [prefix, digits] if function == pg_sys::F_TEXTCAT.into() && prefix.text() == Some(b"x") => Some(digits),
         _ => None,

@@ -86,7 +86,7 @@ impl SampledTable {
     }
 
     /// The SQL that restricts a sample to the largest group of rows with the same scope values. It compares them by the
-    /// operator classes of their types, wherever these are; with Citus, by operators of the search path.
+    /// operator classes of their types, in whatever schema they are; with Citus, by operators of the search path.
     fn largest_group(&self, from: &str) -> Result<String> {
         if self.quoted_scope.is_empty() {
             return Ok(String::new());

@@ -202,7 +202,7 @@ fn without_zeros(digits: Expression) -> Option<Expression> {
     };
     match &arguments[..] {
         &[digits, from, to] if removes_zeros_alone && from.text() == Some(b"0") && to.text() == Some(b"") => {
-            digits.without_relabelling().argument_of_text_cast()
+            digits.without_relabelling().argument_of_io_cast()
         }
         _ => None,
     }

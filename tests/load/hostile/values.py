@@ -52,11 +52,8 @@ OPTIONS = {
     "markup": ("html", "main", "HTML", "xml", "", 1, True, None, ["html"], {"html": None}),
     "weights": ({"a": 0.5, "the": 0}, {"\u4e2d": 0.2, "": 0}, {"a": 1.5}, {"A": 0, "a": 1}, {"a": "1"}, ["a"], None),
     "seed": (0, 0.0, -1, 2**64, 0.5, "1", None),
-    "ngrams": (1,),
-    "": (1,),
-    "Tokens": ("words",),
-    '\u00e9"\\\n': (None,),
 }
+NO_OPTIONS = {"ngrams": (1,), "": (1,), "Tokens": ("words",), '\u00e9"\\\n': (None,)}
 # The keys of a criterion beside options.
 CRITERION = {
     "resemblance": (0.84, 0.9, 0.7, 1, 0, 0.5, -1, 1e308, 10**40, "0.9", None, True, []),
@@ -182,7 +179,7 @@ class Values:
             return f"'{rng.choice(DOUBLES)}'::float8"
         return f"'{struct.unpack('d', rng.randbytes(8))[0]!r}'::float8"
 
-    def name_(self, name=""):
+    def identifier(self, name=""):
         rng = self.rng
         if name in ("source", "prefix", "fingerprint") and rng.random() < 0.6:
             return quote(rng.choice(("body", "body", "features", "document", "f", "simhash", "p"))) + "::name"
@@ -208,15 +205,14 @@ class Values:
                 json.dumps({self.characters(): 1, "x" * self.length(): list(range(self.length()))}),
             )
             return rng.choice(wrong)
-        # The last ones are no options.
-        keys = rng.sample(list(OPTIONS)[:10], rng.randint(0, 3)) if rng.random() < 0.9 else list(OPTIONS)
+        keys = rng.sample(list(OPTIONS), rng.randint(0, 3)) if rng.random() < 0.9 else [*OPTIONS, *NO_OPTIONS]
         if name == "criterion":
             keys = rng.sample(keys, min(len(keys), rng.randint(0, 1)))
             keys += rng.sample(list(CRITERION), rng.choice((0, 1, 1, 2)))
-        # The first value of each is right.
-        allowed = OPTIONS | CRITERION
+        # The first value of each option, and of each key of a criterion, is right.
+        values_of = OPTIONS | NO_OPTIONS | CRITERION
         pick = lambda values: values[0] if rng.random() < 0.6 else rng.choice(values)
-        return json.dumps({key: pick(allowed[key]) for key in keys}, ensure_ascii=rng.random() < 0.5)
+        return json.dumps({key: pick(values_of[key]) for key in keys}, ensure_ascii=rng.random() < 0.5)
 
     def jsonb(self, name=""):
         return quote(self.options(name)) + "::jsonb"
@@ -308,7 +304,7 @@ MAKERS = {
     "bigint": Values.bigint,
     "numeric": lambda self, name: f"{self.rng.choice(NUMERICS)!r}::numeric",
     "double precision": Values.double,
-    "name": Values.name_,
+    "name": Values.identifier,
     "regclass": Values.regclass,
     "jsonb": Values.jsonb,
     "text[]": Values.text_array,

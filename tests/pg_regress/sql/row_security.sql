@@ -28,7 +28,7 @@ RESET plan_cache_mode;
 RESET ROLE;
 
 -- A condition on texts is not leakproof. Indexes on bands still serve it, because to look bands up tells nothing, and
--- what the text is made by is not called for hidden rows. Sequences count calls.
+-- cleaned() is not called for hidden rows. A sequence counts its calls, from 2 on.
 CREATE SEQUENCE calls;
 GRANT ALL ON SEQUENCE calls TO regress_reader;
 CREATE FUNCTION cleaned(content text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS

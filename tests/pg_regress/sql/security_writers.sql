@@ -135,7 +135,7 @@ SELECT app.error($$SELECT public.simhash_guard('app.typed', source => 'status')$
 SELECT simhash_unguard('app.typed'), simhash_guard('app.typed', source => 'word');
 RESET ROLE;
 
--- 4. `unless` runs what PostgreSQL ships, as the writer. Others could give another name another meaning: by a function
+-- 4. `unless` runs what PostgreSQL ships, as the writer. Others could change what a name means: by a function
 -- that fits better, an operator, or a type.
 SET ROLE regress_owner;
 CREATE FUNCTION app.is_confirmed(anyelement) RETURNS boolean LANGUAGE sql AS 'SELECT false';

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 
 use postgres::error::Result;
-use postgres::settings::{search_path, set_locally, with_fixed_settings, with_settings};
+use postgres::settings::{restoring_settings, search_path, set_locally, with_fixed_settings};
 use postgres::text::{RawText, from_bytes};
 
 /// An expression or a condition as SQL, with the search path under which it is parsed.
@@ -33,7 +33,7 @@ impl AskedSql {
     pub fn parse<T>(&self, parse: impl FnOnce(&str) -> Result<T>) -> Result<T> {
         match &self.search_path {
             None => with_fixed_settings(|| parse(&self.sql)),
-            Some(path) => with_settings(|| {
+            Some(path) => restoring_settings(|| {
                 set_locally(c"search_path", path);
                 parse(&self.sql)
             }),

@@ -100,7 +100,7 @@ impl AskedCriterion {
 
     /// The criterion for texts, with these options by default. An error if a key is for fingerprints.
     pub fn for_texts(&self, options: &str) -> Result<GuardedTexts> {
-        if let Some(key) = self.key_except(|key| key != "max_distance") {
+        if let Some(key) = self.unexpected_key(|key| key != "max_distance") {
             return Err(wrong_key(&key, "fingerprints", "texts").with_hint(
                 "Texts are compared by their resemblance. For fingerprints, give {\"resemblance\": null} too.",
             ));
@@ -108,14 +108,16 @@ impl AskedCriterion {
         let json = laid_over(&self.json, options)?;
         match GuardCriterion::new(&parse_document(&json)?, &json) {
             GuardCriterion::Texts(texts) => Ok(texts),
-            GuardCriterion::Distance(_) => Err(wrong_key("resemblance", "fingerprints", "texts")),
+            GuardCriterion::Distance(_) => Err(invalid_parameter(
+                "a criterion with \"resemblance\": null is for fingerprints, and this guard compares texts",
+            )),
         }
     }
 
     /// The largest distance of fingerprints. An error if a key is for texts.
     pub fn max_distance(&self) -> Result<i32> {
         let is_for_distances = |key: &str| key == "max_distance" || key == "resemblance" && self.is_for_fingerprints();
-        if let Some(key) = self.key_except(is_for_distances) {
+        if let Some(key) = self.unexpected_key(is_for_distances) {
             return Err(wrong_key(&key, "texts", "fingerprints")
                 .with_hint("The distance decides about fingerprints: {\"resemblance\": null, \"max_distance\": 3}."));
         }
@@ -123,7 +125,7 @@ impl AskedCriterion {
     }
 
     /// A key of the criterion that is not expected; None if all keys are.
-    fn key_except(&self, is_expected: impl Fn(&str) -> bool) -> Option<String> {
+    fn unexpected_key(&self, is_expected: impl Fn(&str) -> bool) -> Option<String> {
         let keys = serde_json::from_str::<BTreeMap<String, Value>>(&self.json);
         keys.unwrap_or_default().into_keys().find(|key| !is_expected(key))
     }

@@ -83,7 +83,7 @@ fn refused(code: &str, argument: &str, hint: &'static str) -> ErrorReport {
 /// Parses the condition `unless`, which may also depend on the writer. An error if it runs code that it must not run.
 fn parse_unless(table: &Relation, sql: &str, schema: ExtensionSchema) -> Result<Expression> {
     const DETAIL: &str = "It may run immutable functions of PostgreSQL's own, arithmetic of times, current_user, \
-        pg_has_role and current_setting. Others could give other names another meaning.";
+        pg_has_role and current_setting. Other functions may change what a name means.";
     let unless = parse_condition(table, sql, UNLESS)?;
     let Some(code) = other_code(unless, DependsOn::RowAndWriter, |function| schema.owns(function))? else {
         return Ok(unless);

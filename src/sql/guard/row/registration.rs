@@ -15,8 +15,9 @@
 //! classes 4 to 16. In pg_locks, they have the table's OID as `classid`, and `objsubid` is 3.
 //!
 //! An UPDATE has locked its row before its trigger registers the new version. So an INSERT that conflicts with that row
-//! ([`super::conflicting_rows`]) ends its registration before it waits for the transaction of the UPDATE. An UPDATE
-//! that need not be checked, and that leaves the unique keys unchanged, registers nothing.
+//! ([`super::conflicting_rows`]) ends its registration before it waits for the transaction of the UPDATE: otherwise,
+//! each would wait for the other. An UPDATE that need not be checked, and that leaves the unique keys unchanged,
+//! registers nothing.
 
 use pgrx::pg_sys::{self, Oid};
 use postgres::catalog::relation::EXCLUSIVE;
@@ -106,7 +107,7 @@ fn wait_for_lock(tag: &pg_sys::LOCKTAG) {
     unsafe {
         pg_sys::LockAcquire(tag, EXCLUSIVE, false, false);
         postgres::interrupts::tick();
-        try_lock(tag);
+        try_lock(tag); // It cannot fail: this session holds the lock.
         pg_sys::LockRelease(tag, EXCLUSIVE, false);
     }
 }
