@@ -31,12 +31,9 @@ const VOID: [&[u8]; 13] =
 /// What has been read of a page.
 #[derive(Default)]
 pub struct Page {
-    /// Of the tag that is being read: its last attribute, and what the attributes before it say.
+    /// Of the tag that is being read: its last attribute, and what the attributes say.
     pub(super) attribute: Attribute,
-    role: Option<Role>,
-    is_hidden: bool,
-    /// Whether the id or the class is one of [`SITE_NAMES`].
-    is_named: bool,
+    attributes: Attributes,
     /// The open element that is dropped, the open `main` and the open `article`: each the outermost one.
     dropped: Option<Open>,
     main: Option<Open>,
@@ -54,6 +51,17 @@ pub struct Page {
 pub(super) struct Attribute {
     pub name: Prefix,
     pub value: Prefix,
+}
+
+/// What the attributes of a tag say. Of several with the same name, the first one counts, as in HTML.
+#[derive(Default)]
+struct Attributes {
+    role: Option<Role>,
+    has_hidden: bool,
+    is_aria_hidden: Option<bool>,
+    /// Whether the id and the class are one of [`SITE_NAMES`].
+    is_site_id: Option<bool>,
+    is_site_class: Option<bool>,
 }
 
 /// The first bytes of a name or value: more than the longest that counts has.
@@ -79,7 +87,7 @@ enum Role {
 
 impl Page {
     pub fn start_tag(&mut self) {
-        (self.attribute, self.role, self.is_hidden, self.is_named) = (Attribute::default(), None, false, false);
+        (self.attribute, self.attributes) = Default::default();
     }
 
     pub fn start_attribute(&mut self) {
@@ -88,18 +96,21 @@ impl Page {
     }
 
     fn end_attribute(&mut self) {
-        let Attribute { name, value } = &self.attribute;
-        if name.is("hidden") || name.is("aria-hidden") && value.is("true") {
-            self.is_hidden = true;
-        } else if name.is("id") || name.is("class") {
-            self.is_named |= SITE_NAMES.iter().any(|name| value.is(name));
-        } else if name.is("role") && self.role.is_none() {
-            self.role = Some(if value.is("main") {
-                Role::Main
-            } else if SITE_ROLES.iter().any(|role| value.is(role)) {
-                Role::Dropped
-            } else {
-                Role::Other
+        let (Attribute { name, value }, attributes) = (&self.attribute, &mut self.attributes);
+        let is_one_of = |names: [&str; 5]| names.iter().any(|name| value.is(name));
+        if name.is("hidden") {
+            attributes.has_hidden = true;
+        } else if name.is("aria-hidden") {
+            attributes.is_aria_hidden.get_or_insert(value.is("true"));
+        } else if name.is("id") {
+            attributes.is_site_id.get_or_insert(is_one_of(SITE_NAMES));
+        } else if name.is("class") {
+            attributes.is_site_class.get_or_insert(is_one_of(SITE_NAMES));
+        } else if name.is("role") {
+            attributes.role.get_or_insert(match value.is("main") {
+                true => Role::Main,
+                false if is_one_of(SITE_ROLES) => Role::Dropped,
+                false => Role::Other,
             });
         }
     }
@@ -135,17 +146,18 @@ impl Page {
     fn start_element(&mut self, tag: &Tag, out: &mut Vec<u8>) -> Result<()> {
         let (name, opened) = (tag.name(), Some(Open { tag: *tag, depth: 1 }));
         // Scripts may hide a whole page until they have run.
-        let is_hidden = self.is_hidden && !matches!(name, b"html" | b"body");
+        let Attributes { role, has_hidden, is_aria_hidden, is_site_id, is_site_class } = self.attributes;
+        let is_hidden = (has_hidden || is_aria_hidden == Some(true)) && !matches!(name, b"html" | b"body");
         if is_dropped(name, self.sections > 0 || self.main.is_some())
-            || self.role == Some(Role::Dropped)
+            || role == Some(Role::Dropped)
             || is_hidden
-            || self.is_named && matches!(name, b"div" | b"td")
+            || [is_site_id, is_site_class].contains(&Some(true)) && matches!(name, b"div" | b"td")
         {
             self.dropped = opened;
             return Ok(());
         }
         self.sections += usize::from(is_section(name));
-        if name == b"main" || self.role == Some(Role::Main) {
+        if name == b"main" || role == Some(Role::Main) {
             if !self.has_main {
                 self.has_main = true;
                 out.clear();
