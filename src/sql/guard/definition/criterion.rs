@@ -10,7 +10,9 @@ use simhash::criterion::{CriterionDocument, TextCriterion};
 use simhash::error::shorten;
 use simhash::fingerprint::options::Options;
 
-use crate::sql::fingerprint::options::{JsonDocument, laid_over, read_criterion, reject_weights_of_table};
+use crate::sql::fingerprint::options::{
+    JsonDocument, laid_over, read_criterion, reject_weights_of_table, unfit_criterion,
+};
 
 /// What a guard compares, and which rows are near.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,12 +34,13 @@ pub struct GuardedTexts {
 
 impl GuardCriterion {
     pub fn parse(json: &str) -> Result<Self> {
-        Ok(Self::new(&parse_document(json).and_then(reject_weights_of_table)?, json))
-    }
-
-    fn new(document: &CriterionDocument, json: &str) -> Self {
-        let Some(criterion) = document.texts() else { return Self::Distance(document.max_distance()) };
-        Self::Texts(GuardedTexts { criterion, options: document.options.clone(), json: json.to_owned() })
+        let document = parse_document(json).and_then(reject_weights_of_table)?;
+        Ok(match document.texts() {
+            Some(criterion) => {
+                Self::Texts(GuardedTexts { criterion, options: document.options, json: json.to_owned() })
+            }
+            None => Self::Distance(document.max_distance()),
+        })
     }
 
     /// The criterion as JSON. It may lack options: their defaults are those of `simhash_band`.
@@ -106,12 +109,9 @@ impl AskedCriterion {
             ));
         }
         let json = laid_over(&self.json, options)?;
-        match GuardCriterion::new(&parse_document(&json)?, &json) {
-            GuardCriterion::Texts(texts) => Ok(texts),
-            GuardCriterion::Distance(_) => Err(invalid_parameter(
-                "a criterion with \"resemblance\": null is for fingerprints, and this guard compares texts",
-            )),
-        }
+        let document = parse_document(&json)?;
+        let criterion = document.for_texts().map_err(unfit_criterion)?;
+        Ok(GuardedTexts { criterion, options: document.options, json })
     }
 
     /// The largest distance of fingerprints. An error if a key is for texts.
