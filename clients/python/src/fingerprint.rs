@@ -70,12 +70,11 @@ pub fn of_text<T: Send>(
 #[pyo3(signature = (text, /, **options))]
 pub fn simhash<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
     let py = text.py();
-    let options = options::read_options(options)?;
-    if let Ok(text) = text.cast::<PyString>() {
-        let text = text.to_str()?;
-        let found = detached_unless_small(py, text.len(), |signals| fingerprint(text, &options, signals))?;
-        return Ok(found.map_err(algorithm_error)?.into_pyobject(py)?);
+    if text.is_instance_of::<PyString>() {
+        let fingerprint = of_text(text, options, |fingerprinter, text| fingerprinter.fingerprint(text))?;
+        return Ok(fingerprint.map(u64::cast_signed).into_pyobject(py)?);
     }
+    let options = options::read_options(options)?;
     if text.is_none() {
         return Ok(py.None().into_bound(py));
     }
