@@ -112,7 +112,7 @@ impl AskedGuard {
         let is_the_same =
             existing.as_ref().is_some_and(|existing| existing.is_before_each_row && existing.arguments == arguments);
         if let Some(guard) = existing.as_ref().filter(|guard| guard.is_clone && !is_the_same) {
-            return Err(has_guard_of_table(guard, &table.name)?);
+            return Err(already_guarded(guard, &table.name)?);
         }
         let changes = old.map(|old| changes(&old, &new)).transpose()?.unwrap_or_default();
         report_installation(table, existing.as_ref(), is_the_same, changes);
@@ -195,7 +195,7 @@ fn warn_of_shared_key(table: &Target, relation: &Relation) -> Result<()> {
 }
 
 /// The error for a partition that has the guard of its table, and cannot get another one.
-fn has_guard_of_table(guard: &ExistingGuard, partition: &str) -> Result<ErrorReport> {
+fn already_guarded(guard: &ExistingGuard, partition: &str) -> Result<ErrorReport> {
     let name = table_of_original(guard.oid)?.map_or(Ok(None), relation_name)?.unwrap_or_default();
     let message = format!("partition \"{partition}\" has the guard of table \"{name}\"");
     Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
