@@ -99,7 +99,7 @@ pub enum DependsOn {
 /// Enums are allowed, whose functions PostgreSQL ships, and columns of any type that are only read: as a value, by a
 /// cast that runs no function, for one of their fields, or by IS NULL. A text search configuration or dictionary is
 /// code too, and is allowed as a constant that PostgreSQL ships.
-pub fn other_code(
+pub fn foreign_code(
     expression: Expression,
     depends_on: DependsOn,
     is_own: impl Fn(Oid) -> bool,

@@ -1,13 +1,13 @@
 //! What a guard computes of the rows of a table: its source, and its conditions.
 //!
 //! On stored rows, it runs only immutable code that PostgreSQL ships, arithmetic of times, and functions of the
-//! extension ([`other_code`]): stored rows may be hidden from the writer, and other names may get another meaning. On
+//! extension ([`foreign_code`]): stored rows may be hidden from the writer, and other names may get another meaning. On
 //! the new row, it also computes generated columns, which may run any code, as the writer, like a CHECK constraint.
 
 use std::ffi::CStr;
 
 use pgrx::pg_sys::Oid;
-use postgres::built_in::{DependsOn, other_code};
+use postgres::built_in::{DependsOn, foreign_code};
 use postgres::catalog::column::with_generated_columns_replaced;
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Explain, Result, not_supported};
@@ -19,84 +19,6 @@ use super::condition::{AMONG, UNLESS, parse_condition};
 use super::criterion::GuardCriterion;
 use super::source::{SOURCE, as_text, not_a_text, parse_source, with_plain_columns};
 use crate::sql::functions::ExtensionSchema;
-
-/// An expression of a table's columns.
-pub struct GuardExpression {
-    pub table: Oid,
-    /// The name of the guard's argument that states it.
-    pub argument: &'static CStr,
-    /// For a new row: without generated columns, which PostgreSQL computes only after the trigger.
-    pub of_new_row: StoredExpression,
-    /// For a stored row: without virtual generated columns.
-    pub of_stored_row: StoredExpression,
-    /// Whether the value for a stored row is that of a column.
-    pub is_column: bool,
-    /// The columns that the value for a new row is made from.
-    pub made_from: Vec<i16>,
-    /// The columns from which the value for a stored row is read.
-    pub read_from: Vec<i16>,
-    /// What the expression runs that a guard must not run on stored rows, as a message names it.
-    other_code: Option<String>,
-}
-
-impl GuardExpression {
-    fn new(table: &Relation, argument: &'static CStr, value: Expression, schema: ExtensionSchema) -> Result<Self> {
-        let of_new_row = with_plain_columns(table, value);
-        let of_stored_row = with_generated_columns_replaced(table, value, |column| !column.is_stored);
-        Ok(Self {
-            table: table.oid(),
-            argument,
-            is_column: of_stored_row.as_own_column().is_some(),
-            made_from: of_new_row.own_columns(),
-            read_from: of_stored_row.own_columns(),
-            other_code: other_code(of_stored_row, DependsOn::Row, |function| schema.owns(function))?,
-            of_new_row: StoredExpression::new(of_new_row),
-            of_stored_row: StoredExpression::new(of_stored_row),
-        })
-    }
-
-    /// Whether the guard may evaluate the expression on stored rows.
-    pub fn is_for_stored_rows(&self) -> bool {
-        self.other_code.is_none()
-    }
-
-    /// Whether a value that the expression reads of this stored row is stored out of line.
-    pub fn reads_out_of_line(&self, row: Row<'_>) -> bool {
-        self.read_from.iter().any(|&column| row.is_out_of_line(column))
-    }
-
-    /// An error with this hint unless the guard may evaluate the expression on stored rows.
-    fn checked_for_stored_rows(self, hint: &'static str) -> Result<Self> {
-        match &self.other_code {
-            Some(code) => Err(refused(code, &self.argument.to_string_lossy(), hint)),
-            None => Ok(self),
-        }
-    }
-}
-
-fn refused(code: &str, argument: &str, hint: &'static str) -> ErrorReport {
-    const DETAIL: &str = "On stored rows, a guard runs only immutable functions of PostgreSQL's own and arithmetic of \
-        times, so that no session decides what they mean.";
-    not_supported(format!("cannot use {code} in {argument}")).with_detail(DETAIL).with_hint(hint)
-}
-
-/// Parses the condition `unless`, which may also depend on the writer. An error if it runs code that it must not run.
-fn parse_unless(table: &Relation, sql: &str, schema: ExtensionSchema) -> Result<Expression> {
-    const DETAIL: &str = "It may run immutable functions of PostgreSQL's own, arithmetic of times, current_user, \
-        pg_has_role and current_setting. Other functions may change what a name means.";
-    let unless = parse_condition(table, sql, UNLESS)?;
-    let Some(code) = other_code(unless, DependsOn::RowAndWriter, |function| schema.owns(function))? else {
-        return Ok(unless);
-    };
-    Err(not_supported(format!("cannot use {code} in unless"))
-        .with_detail(DETAIL)
-        .with_hint("Put the condition into a stored column, which may be generated: unless => 'confirmed'."))
-}
-
-/// The error for a type whose values a guard must not compare on stored rows.
-pub fn refused_type(type_name: &str, argument: &str) -> ErrorReport {
-    refused(&format!("type {type_name}"), argument, "Name a column of a type of PostgreSQL's own, or of an enum.")
-}
 
 /// The expressions of a guard for one table.
 pub struct GuardExpressions {
@@ -133,4 +55,82 @@ impl GuardExpressions {
         };
         Ok((expressions, source))
     }
+}
+
+/// Parses the condition `unless`, which may also depend on the writer. An error if it runs code that it must not run.
+fn parse_unless(table: &Relation, sql: &str, schema: ExtensionSchema) -> Result<Expression> {
+    const DETAIL: &str = "It may run immutable functions of PostgreSQL's own, arithmetic of times, current_user, \
+        pg_has_role and current_setting. Other functions may change what a name means.";
+    let unless = parse_condition(table, sql, UNLESS)?;
+    let Some(code) = foreign_code(unless, DependsOn::RowAndWriter, |function| schema.owns(function))? else {
+        return Ok(unless);
+    };
+    Err(not_supported(format!("cannot use {code} in unless"))
+        .with_detail(DETAIL)
+        .with_hint("Put the condition into a stored column, which may be generated: unless => 'confirmed'."))
+}
+
+/// An expression of a table's columns.
+pub struct GuardExpression {
+    pub table: Oid,
+    /// The name of the guard's argument that states it.
+    pub argument: &'static CStr,
+    /// For a new row: without generated columns, which PostgreSQL computes only after the trigger.
+    pub for_new_row: StoredExpression,
+    /// For a stored row: without virtual generated columns.
+    pub for_stored_row: StoredExpression,
+    /// Whether the value for a stored row is that of a column.
+    pub is_column: bool,
+    /// The columns that the value for a new row is made from.
+    pub new_row_columns: Vec<i16>,
+    /// The columns from which the value for a stored row is read.
+    pub stored_row_columns: Vec<i16>,
+    /// What the expression runs that a guard must not run on stored rows, as a message names it.
+    foreign_code: Option<String>,
+}
+
+impl GuardExpression {
+    fn new(table: &Relation, argument: &'static CStr, value: Expression, schema: ExtensionSchema) -> Result<Self> {
+        let for_new_row = with_plain_columns(table, value);
+        let for_stored_row = with_generated_columns_replaced(table, value, |column| !column.is_stored);
+        Ok(Self {
+            table: table.oid(),
+            argument,
+            is_column: for_stored_row.as_own_column().is_some(),
+            new_row_columns: for_new_row.own_columns(),
+            stored_row_columns: for_stored_row.own_columns(),
+            foreign_code: foreign_code(for_stored_row, DependsOn::Row, |function| schema.owns(function))?,
+            for_new_row: StoredExpression::new(for_new_row),
+            for_stored_row: StoredExpression::new(for_stored_row),
+        })
+    }
+
+    /// Whether the guard may evaluate the expression on stored rows.
+    pub fn is_for_stored_rows(&self) -> bool {
+        self.foreign_code.is_none()
+    }
+
+    /// Whether a value that the expression reads of this stored row is stored out of line.
+    pub fn reads_out_of_line(&self, row: Row<'_>) -> bool {
+        self.stored_row_columns.iter().any(|&column| row.is_out_of_line(column))
+    }
+
+    /// An error with this hint unless the guard may evaluate the expression on stored rows.
+    fn checked_for_stored_rows(self, hint: &'static str) -> Result<Self> {
+        match &self.foreign_code {
+            Some(code) => Err(refused(code, &self.argument.to_string_lossy(), hint)),
+            None => Ok(self),
+        }
+    }
+}
+
+/// The error for a type whose values a guard must not compare on stored rows.
+pub fn refused_type(type_name: &str, argument: &str) -> ErrorReport {
+    refused(&format!("type {type_name}"), argument, "Name a column of a type of PostgreSQL's own, or of an enum.")
+}
+
+fn refused(code: &str, argument: &str, hint: &'static str) -> ErrorReport {
+    const DETAIL: &str = "On stored rows, a guard runs only immutable functions of PostgreSQL's own and arithmetic of \
+        times, so that no session decides what they mean.";
+    not_supported(format!("cannot use {code} in {argument}")).with_detail(DETAIL).with_hint(hint)
 }

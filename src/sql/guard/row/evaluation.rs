@@ -136,7 +136,8 @@ impl Evaluator {
     /// checked as if it were new. If `unless` may not be evaluated on the old row, it counts as having held.
     pub fn is_newly_checked(&self, searched: &SearchedTable, old: Row<'_>, new: Row<'_>) -> Result<bool> {
         let GuardExpressions { among, unless, .. } = &searched.expressions;
-        let has_changed = |condition: &&GuardExpression| !old.has_same_values(new, condition.made_from.iter().copied());
+        let has_changed =
+            |condition: &&GuardExpression| !old.has_same_values(new, condition.new_row_columns.iter().copied());
         if among.as_ref().is_some_and(|among| has_changed(&among))
             && self.is_among(searched, new, RowKind::New)?
             && !self.is_among(searched, old, RowKind::Stored)?
@@ -184,8 +185,8 @@ impl Evaluator {
             return prepared.clone();
         }
         let tree = match kind {
-            RowKind::New => &expression.of_new_row,
-            RowKind::Stored => &expression.of_stored_row,
+            RowKind::New => &expression.for_new_row,
+            RowKind::Stored => &expression.for_stored_row,
         };
         let prepared = Rc::new(self.in_memory(|| Computed::new(tree.read())));
         self.prepared.borrow_mut().insert(key, prepared.clone());

@@ -283,7 +283,7 @@ impl EarlierSearches {
         let row = candidate.version.row();
         let source = &searched.expressions.source;
         if source.reads_out_of_line(row)
-            && let Some(text) = row.stored_bytes(&source.read_from)
+            && let Some(text) = row.stored_bytes(&source.stored_row_columns)
         {
             insert(&mut self.refuted_texts.borrow_mut(), text);
         }
@@ -292,7 +292,7 @@ impl EarlierSearches {
     /// Whether a row has the text of a row that is not close enough. Its text is not read.
     pub fn is_refuted(&self, searched: &SearchedTable, row: Row<'_>) -> bool {
         let refuted = self.refuted_texts.borrow();
-        let columns = &searched.expressions.source.read_from;
+        let columns = &searched.expressions.source.stored_row_columns;
         !refuted.is_empty() && row.stored_bytes(columns).is_some_and(|text| refuted.contains(&text))
     }
 }
