@@ -1,6 +1,19 @@
 -- Installing, owning and moving the extension, and what others have put into its schema before and after.
+
+-- Any user with CREATE on the database can install it and use it; others can use it.
 DROP EXTENSION pg_simhash;
+SET ROLE regress_owner;
+CREATE EXTENSION pg_simhash;
+RESET ROLE;
 GRANT CREATE ON DATABASE :DBNAME TO regress_owner;
+CREATE SCHEMA owned AUTHORIZATION regress_owner;
+SET ROLE regress_owner;
+CREATE EXTENSION pg_simhash SCHEMA owned;
+SELECT owned.simhash('hello');
+GRANT USAGE ON SCHEMA owned TO regress_other;
+RESET ROLE;
+SELECT errors_as('regress_other', $$SELECT owned.simhash('hello')$$, 'DROP EXTENSION pg_simhash');
+DROP EXTENSION pg_simhash;
 CREATE SCHEMA shared;
 GRANT USAGE, CREATE ON SCHEMA shared TO PUBLIC;
 
