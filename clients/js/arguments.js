@@ -1,4 +1,4 @@
-// Checks of arguments. What they let pass, the module converts without loss.
+// Arguments of the package's functions: checked, and as the module takes them. None is rounded or truncated.
 
 export function checkText(name, text) {
   if (typeof text !== 'string') {
@@ -44,31 +44,6 @@ export function checkShare(share) {
     throw new RangeError(`share ${share} is out of range. A text has a share of 0 to 1.`)
   }
   return share
-}
-
-// `message` is a function because only a number is sure to have a form as a string.
-function checkInteger(name, value, least, greatest, message) {
-  checkNumber(name, value)
-  if (!Number.isInteger(value) || value < least || value > greatest) {
-    throw new RangeError(message())
-  }
-  return value
-}
-
-function checkNumber(name, number) {
-  if (typeof number !== 'number') {
-    throw new TypeError(`${name} must be a number, not ${typeName(number)}`)
-  }
-}
-
-function checkIterable(name, expected, value) {
-  if (typeof value?.[Symbol.iterator] !== 'function' || typeof value === 'string') {
-    throw new TypeError(`${name} must be ${expected}, not ${typeName(value)}`)
-  }
-}
-
-function typeName(value) {
-  return value === null ? 'null' : typeof value
 }
 
 /** Fingerprints as 64-bit integers, and a byte for each row, 1 if it has none; no bytes for an array of integers. */
@@ -122,4 +97,29 @@ function writeValue(key, value) {
     throw new TypeError(`simhash option "${key}" must be a JSON value, not ${typeName(value)}`)
   }
   return json
+}
+
+// `message` is a function because only a number is sure to have a form as a string.
+function checkInteger(name, value, least, greatest, message) {
+  checkNumber(name, value)
+  if (!Number.isInteger(value) || value < least || value > greatest) {
+    throw new RangeError(message())
+  }
+  return value
+}
+
+function checkNumber(name, number) {
+  if (typeof number !== 'number') {
+    throw new TypeError(`${name} must be a number, not ${typeName(number)}`)
+  }
+}
+
+function checkIterable(name, expected, value) {
+  if (typeof value?.[Symbol.iterator] !== 'function' || typeof value === 'string') {
+    throw new TypeError(`${name} must be ${expected}, not ${typeName(value)}`)
+  }
+}
+
+function typeName(value) {
+  return value === null ? 'null' : typeof value
 }

@@ -19,7 +19,7 @@ import {
   size,
 } from 'pg-simhash'
 
-/** The lines of a file. Integers beyond 2^53 are read as BigInt: `fingerprint`, and arrays of such numbers. */
+/** The lines of a file. What may be beyond 2^53 is read as BigInt: fingerprint, passages, and the option seed. */
 function readEntries(name) {
   const lines = readFileSync(new URL(`golden/${name}`, import.meta.url), 'utf8').trimEnd().split('\n')
   return lines.map((line) => {
