@@ -12,6 +12,7 @@ Needs the Python packages pg_simhash, datasketch, rensa, text-dedup, xxhash and 
 environment (PGHOST and so on) pointing to a server with pg_simhash. No tool runs it.
 """
 
+import contextlib
 import json
 import logging
 import multiprocessing
@@ -115,9 +116,8 @@ def by_datasketch(threshold, texts):
 
 def by_text_dedup(threshold, ngram, texts):
     """Its command, within this process. It keeps any text of a cluster; here the first one stays."""
-    arguments = {"path": FOLDER / "texts", "output": FOLDER / "kept", "cache_dir": FOLDER / "cache", "column": "text",
-                 "threshold": threshold, "ngram": ngram, "num_perm": 128, "min_length": 1, "hash_func": "xxh3",
-                 "hash_bits": 32, "num_proc": 1}
+    arguments = {"path": "texts", "output": "kept", "cache_dir": "cache", "column": "text", "threshold": threshold,
+                 "ngram": ngram, "num_perm": 128, "min_length": 1, "hash_func": "xxh3", "hash_bits": 32, "num_proc": 1}
     text_dedup.main(["--local", *(f"--{name}={value}" for name, value in arguments.items())], standalone_mode=False)
     used, first, find = usage("self"), {}, text_dedup.uf.find
     return [number for number in range(len(texts)) if first.setdefault(find(number), number) != number], used
@@ -144,8 +144,13 @@ def main():
     edits = [number for number, source in enumerate(sources) if source is not None]
     j = {edit: jaccard(shingles(texts[edit]), shingles(texts[sources[edit]]))
          for edit in random.Random(7).sample(edits, min(SAMPLE, len(edits)))}
-    store(texts)
     print(f"{count:,} texts of {sum(map(len, texts)) / count:,.0f} characters, {len(edits):,} edits\n")
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        store(texts)
+        compare(texts, edits, j)
+
+
+def compare(texts, edits, j):
     print(f"{'':40} {'s':>6} {'CPU, s':>6} {'texts/s':>8} {'MB':>6} {'gone':>8} precision recall   >= .8  >= .9")
     for name, peer in PEERS.items():
         if not re.search(os.environ.get("PEERS", ""), name):
@@ -153,12 +158,13 @@ def main():
         gone, wall, cpu, memory = measure_in_process(peer, texts)
         right = sum(edit in gone for edit in edits)
         by_j = [f"{numpy.mean([edit in gone for edit in j if j[edit] >= least]):.3f}" for least in (0.8, 0.9)]
-        print(f"{name:40} {wall:6.1f} {cpu:6.1f} {count / wall:8,.0f} {memory / 1e6:6,.0f} {len(gone):8,}"
+        print(f"{name:40} {wall:6.1f} {cpu:6.1f} {len(texts) / wall:8,.0f} {memory / 1e6:6,.0f} {len(gone):8,}"
               f" {right / len(gone):9.4f} {right / len(edits):6.4f}  {'  '.join(by_j)}", flush=True)
 
 
 def store(texts):
-    datasets.Dataset.from_dict({"text": texts}).save_to_disk(FOLDER / "texts")
+    """Puts the texts into the working directory, for text-dedup, and into a table."""
+    datasets.Dataset.from_dict({"text": texts}).save_to_disk("texts")
     with psycopg.connect(autocommit=True) as database:
         database.execute("DROP TABLE IF EXISTS texts")
         database.execute("CREATE TABLE texts (id bigint, body text)")
@@ -193,6 +199,4 @@ def usage(process):
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        FOLDER = pathlib.Path(folder)
-        main()
+    main()

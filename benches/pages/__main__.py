@@ -4,9 +4,8 @@
 
 Each FOLDER has Markdown files, and becomes a site by each template, in the folder WORK, if it is not there. Of each
 document of 30 words or more, two pages by templates that are drawn at random are compared with all others, by the
-Python package pg_simhash (PYTHONPATH=benches). A pair is right if it is of one document, and wrong if it is of two,
-unless these are near as they were written: such pairs do not count. Licences, which are copies of each other, are left
-out.
+Python package pg_simhash. A pair is right if it is of one document, and wrong if it is of two, unless these are near as
+they were written: such pairs do not count. Licences, which are copies of each other, are left out.
 """
 
 import random
