@@ -88,7 +88,7 @@ mod tests {
         }
     }
 
-    /// All rows are near others, and resemble few of them.
+    /// Each row is near its equals, and resembles no others enough.
     #[pg_extern(sql = false)]
     fn features_out_of_memory() {
         for function in ["simhash_cluster", "simhash_duplicate_of"] {

@@ -129,7 +129,7 @@ mod tests {
                 .expect("an index");
         }
         Spi::run("SET LOCAL enable_seqscan = off").expect("a setting");
-        // The scan and its filter ask for those of the searched text.
+        // The scan and its filter each compute the bands of the searched text.
         let statement = "SELECT count(*) FROM docs WHERE simhash_near(body, (SELECT 'some words the same'))";
         assert_eq!(count_computed(statement), 12);
     }

@@ -4,8 +4,8 @@
 //! interfaces. The module `sql` has the SQL functions, which `sql/pg_simhash.sql` declares; `trace` writes down the
 //! steps of guarded rows, for a test, and `pg_test` has the tests that need Rust inside a server.
 
-// In bindings of earlier versions, the numbers of system caches have another type, and these functions take pointers to
-// mutable values.
+// Bindings of versions before 19 need casts and mutable references that are unnecessary here: there, the numbers of
+// system caches have another type, and some functions take pointers to mutable values.
 #![cfg_attr(feature = "pg19", allow(clippy::unnecessary_cast, clippy::unnecessary_mut_passed))]
 
 mod sql;

@@ -99,7 +99,7 @@ function writeValue(key, value) {
   return json
 }
 
-// `message` is a function because only a number is sure to have a form as a string.
+// `message` is called after the type is checked: a Symbol in a template would raise an error of its own.
 function checkInteger(name, value, least, greatest, message) {
   checkNumber(name, value)
   if (!Number.isInteger(value) || value < least || value > greatest) {

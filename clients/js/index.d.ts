@@ -33,7 +33,7 @@ export interface Options {
   markup?: 'html' | 'main'
   /** What does not count: tokens with a digit, ids, addresses, marks on letters, hyphens at the ends of lines. */
   ignore?: ('numbers' | 'ids' | 'urls' | 'accents' | 'hyphenation')[]
-  /** What texts must agree in that resemble each other: "numbers", and words. Without effect on fingerprints and bands. */
+  /** What texts must agree in to resemble each other: "numbers", and words. Without effect on fingerprints. */
   same?: string[]
 }
 
@@ -41,7 +41,10 @@ export interface Options {
 export interface Criterion extends Options {
   /** The least resemblance of the texts, 0.84 by default. */
   resemblance?: number
-  /** Of how many bands the texts must share one, 1 to 64: by default 6 if the resemblance is at least 0.8. */
+  /**
+   * Of how many bands the texts must share one, 1 to 64. By default 6 for a resemblance of 0.8 or more, 12 for 0.7 and
+   * 24 for 0.6; required below 0.6.
+   */
   bands?: number
 }
 

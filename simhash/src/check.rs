@@ -11,13 +11,14 @@ pub struct Check {
     pub of_texts: [Option<String>; 2],
     /// Its value for both texts together, such as their resemblance.
     pub found: Option<String>,
+    /// What the value must be, such as "at least 0.84"; None if nothing is required.
     pub required: Option<String>,
     /// Whether the value is as required; None if nothing is required, or if a text has no feature.
     pub holds: Option<bool>,
 }
 
-/// The check that two lists, which have each element in a line, are the same; `holds` says whether they are. It shows
-/// the parts in which they differ.
+/// The check that two lists, with an element on each line, are the same. `holds` is the result, which the caller knows.
+/// If they differ, the check shows the parts that do.
 pub fn check_same(what: &'static str, lists: [&str; 2], holds: bool) -> Check {
     let count_common_bytes = |lines: &mut dyn Iterator<Item = (&str, &str)>| {
         lines.take_while(|(a, b)| a == b).map(|(line, _)| line.len() + 1).sum::<usize>()

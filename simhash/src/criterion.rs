@@ -1,13 +1,15 @@
 //! The criterion by which two texts are near-duplicates, and the JSON document in which users write it.
 //!
-//! One document says what a copy is, in the same words for a search, a guard and a cluster. `{}` is the default.
+//! One document says what a near-duplicate is, in the same words for a search, a guard and a cluster. `{}` is the
+//! default.
 
 use serde_json::Value;
 
 use crate::error::Result;
 use crate::fingerprint::Fingerprinter;
 use crate::fingerprint::bands::{DEFAULT_BANDS, MAX_BANDS};
-use crate::fingerprint::options::{InvalidOptions, Options, members};
+use crate::fingerprint::invalid_options::InvalidOptions;
+use crate::fingerprint::options::{Options, members};
 use crate::fingerprint::resemblance::{COPY, Prepared};
 
 /// When two texts are near-duplicates: they share one of their first [bands](crate::fingerprint::bands), and resemble
@@ -30,7 +32,7 @@ const BANDS_OF_RESEMBLANCE: [(f64, usize); 3] =
 const DEFAULT_DISTANCE: i32 = 3;
 
 /// A criterion as users write it: a JSON object. Its keys are the options of the fingerprint and of comparing, and
-/// [`CRITERION_KEYS`](crate::fingerprint::options::CRITERION_KEYS). What it does not say has a default.
+/// [`CRITERION_KEYS`](crate::fingerprint::invalid_options::CRITERION_KEYS). What it does not say has a default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CriterionDocument {
     /// How the fingerprints are made, and how the texts are compared.
@@ -83,7 +85,8 @@ impl CriterionDocument {
     }
 
     /// Whether two texts are near-duplicates; None if one of them has no feature. An error if the document is about
-    /// fingerprints. Costs as much as the features of both, and their bands if they resemble each other.
+    /// fingerprints. Ignores [`Self::weights_of_table`], which callers must refuse or replace by weights. Costs as much
+    /// as the features of both, and their bands if they resemble each other.
     pub fn near(&self, fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Result<Option<bool>, InvalidOptions> {
         let TextCriterion { resemblance, bands } = self.for_texts()?;
         let mut fingerprinter = fingerprinter.with_options(&self.options);
@@ -125,13 +128,14 @@ impl CriterionDocument {
         Some(TextCriterion { resemblance, bands: self.bands.or(bands_of(resemblance))? })
     }
 
-    /// Whether the fingerprints of texts decide: without a resemblance, or with a distance alone.
+    /// Whether the fingerprints of the texts decide: with `"resemblance": null`, or with a `max_distance` and no
+    /// resemblance.
     pub(crate) fn is_by_distance(&self) -> bool {
         self.resemblance == LeastResemblance::Off
             || self.resemblance == LeastResemblance::Default && self.max_distance.is_some()
     }
 
-    /// The greatest distance of near fingerprints.
+    /// The largest distance of near fingerprints; 3 by default.
     pub fn max_distance(&self) -> i32 {
         self.max_distance.unwrap_or(DEFAULT_DISTANCE)
     }
@@ -142,8 +146,7 @@ fn bands_of(resemblance: f64) -> Option<usize> {
     BANDS_OF_RESEMBLANCE.into_iter().find(|(least, _)| resemblance >= *least).map(|(_, bands)| bands)
 }
 
-/// A document, of a criterion or of options, laid over another one: the members of both and, of two with the same key,
-/// that of `document`.
+/// Merges two documents, of a criterion or of options. If both have a key, the value in `document` counts.
 pub fn laid_over(document: &str, other: &str) -> Result<String, InvalidOptions> {
     let mut all = members(other)?;
     all.extend(members(document).map_err(InvalidOptions::in_criterion)?);

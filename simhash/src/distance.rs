@@ -1,4 +1,4 @@
-//! What the distance of two fingerprints tells about their texts.
+//! The Hamming distance of two fingerprints, and the share of all pairs that are within a distance.
 
 /// The Hamming distance of two fingerprints: the number of bits in which they differ, 0 to 64.
 #[inline]

@@ -1,5 +1,4 @@
-//! Why a text has no fingerprint, or a set of fingerprints no pairs: memory was refused, or a limit that bounds the
-//! cost was exceeded.
+//! The errors of this crate: memory was refused, or a limit that bounds the cost was exceeded.
 
 use std::collections::TryReserveError;
 use std::fmt;
@@ -14,7 +13,7 @@ pub const MAX_COMBINING_SEQUENCE: usize = 1 << 20;
 pub const MAX_VALUE_BYTES: usize = (1 << 30) - (1 << 16);
 /// Most distinct features of a text: their table takes 1 GB.
 pub const MAX_FEATURES: usize = 1 << 26;
-/// Most rows in which pairs or clusters are searched, since positions are 32 bits wide.
+/// Most rows in which pairs or clusters are searched: positions have 32 bits, and `u32::MAX` stands for none.
 pub const MAX_ROWS: usize = u32::MAX as usize - 1;
 
 /// An error of this crate.

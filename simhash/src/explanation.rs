@@ -4,7 +4,8 @@ use crate::check::Check;
 use crate::criterion::CriterionDocument;
 use crate::distance::hamming;
 use crate::error::Result;
-use crate::fingerprint::options::{InvalidOptions, Options};
+use crate::fingerprint::invalid_options::InvalidOptions;
+use crate::fingerprint::options::Options;
 use crate::fingerprint::resemblance::resemblance;
 use crate::fingerprint::size::{is_exact, similar_sizes};
 use crate::fingerprint::weighted::WeightedFeatures;
@@ -12,8 +13,9 @@ use crate::fingerprint::{Fingerprinter, Summary};
 use crate::ticking::ticking;
 
 impl CriterionDocument {
-    /// What decides whether two texts are near-duplicates, and at last whether they are: they are if all checks hold.
-    /// With a `max_distance`, the fingerprints of the texts decide. Costs about ten fingerprints of each text.
+    /// All checks that the criterion makes of two texts. The last one, `near`, is the result. With `"resemblance":
+    /// null`, or with a `max_distance` and no resemblance, the fingerprints decide. An error if the document has a
+    /// `max_distance` and a resemblance. Costs about ten fingerprints of each text.
     pub fn explain(&self, fingerprinter: &mut Fingerprinter, texts: [&str; 2]) -> Result<Vec<Check>, InvalidOptions> {
         let criterion = if self.is_by_distance() { None } else { Some(self.for_texts()?) };
         let bands = criterion.map_or(0, |criterion| criterion.bands);
@@ -23,7 +25,7 @@ impl CriterionDocument {
         let both = summaries[0].as_ref().zip(summaries[1].as_ref());
         let mut checks = vec![check_features(&mut fingerprinter, texts)?];
         checks.extend(criterion.map(|criterion| check_sizes(&summaries, criterion.resemblance, &self.options)));
-        // Fingerprints do not have what must be the same, so it is not required of them.
+        // The option `same` has no effect on fingerprints: if these decide, nothing of it is required.
         checks.extend(fingerprinter.agreement_checks(texts)?.into_iter().map(|check| Check {
             required: check.required.filter(|_| criterion.is_some()),
             holds: check.holds.filter(|_| criterion.and(both).is_some()),

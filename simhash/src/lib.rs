@@ -7,9 +7,9 @@
 //! [`pairs`] finds all near pairs and clusters of many fingerprints or texts at once. [`within`] finds texts within
 //! others.
 //!
-//! [`criterion`] says when two rows are near-duplicates, and [`explanation`] why, as [`check`]s for people.
-//! [`distance`] is that of two fingerprints. [`memory`], [`ticking`] and [`error`] are for everything that may run long
-//! or fail, and [`random`] for samples.
+//! [`criterion`] says when two rows are near-duplicates, and [`explanation`] says why they are or are not, as
+//! [`check`]s for people. [`distance`] is the Hamming distance of two fingerprints. [`memory`], [`ticking`] and
+//! [`error`] are for everything that may run long or fail, and [`random`] is for samples.
 //!
 //! Nothing here depends on PostgreSQL. Every function that may run long takes a `tick`, a closure that it calls every
 //! few milliseconds and that may unwind. Every function that returns a [`Result`](error::Result) fails if memory is

@@ -1,5 +1,5 @@
-//! Allocations that return an error if memory is refused. Then Rust's own collections and other libraries would end the
-//! process.
+//! Allocations that return an error if memory is refused. Rust's own collections and other libraries would end the
+//! process instead.
 
 use std::hint::black_box;
 

@@ -1,13 +1,14 @@
 //! Options and criteria are read from JSON documents.
 
 use simhash::criterion::{CriterionDocument, TextCriterion, laid_over};
-use simhash::fingerprint::options::{CRITERION_KEYS, InvalidOptions, Options, Reason};
+use simhash::fingerprint::invalid_options::{CRITERION_KEYS, InvalidOptions, OPTION_KEYS, Reason};
+use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::COPY;
 
-/// Reads the value of an option; an error has what of it is wrong.
+/// Reads the value of an option. The error is the part of the value that is wrong.
 fn option(key: &str, value: &str) -> Result<Options, String> {
     Options::from_json(&format!(r#"{{"{key}": {value}}}"#)).map_err(|invalid| match invalid.reason {
-        Reason::Value { value, .. } => value,
+        Reason::WrongValue { value, .. } => value,
         other => panic!("{other:?}"),
     })
 }
@@ -111,7 +112,10 @@ fn texts_have_no_distance() {
         (r#"{"max_distance": 3}"#, "max_distance"),
     ] {
         let error = read(document).for_texts().unwrap_err();
-        assert!(matches!(&error.reason, Reason::Value { key: found, .. } if found == key), "{document}: {error:?}");
+        assert!(
+            matches!(&error.reason, Reason::WrongValue { key: found, .. } if found == key),
+            "{document}: {error:?}"
+        );
         assert!(error.hint().unwrap().contains("simhash_near(simhash(a), simhash(b), 3)"), "{error:?}");
     }
 }
@@ -147,7 +151,7 @@ fn wrong_documents_are_refused() {
         for value in values.split('|') {
             let read = CriterionDocument::from_json(&format!(r#"{{"{key}": {value}}}"#));
             let invalid = read.as_ref().map_err(|invalid| &invalid.reason);
-            let is_refused = matches!(invalid, Err(Reason::Value { key: found, .. }) if found == key);
+            let is_refused = matches!(invalid, Err(Reason::WrongValue { key: found, .. }) if found == key);
             assert!(is_refused, "{key} {value}: {read:?}");
         }
     }
@@ -160,7 +164,7 @@ fn wrong_documents_are_refused() {
 fn unknown_keys_and_keys_of_the_other_document_are_told_apart() {
     let hint = |error: InvalidOptions| error.hint().unwrap();
     let unknown = hint(CriterionDocument::from_json(r#"{"radius": 1}"#).unwrap_err());
-    let mut all = Options::KEYS.into_iter().chain(CRITERION_KEYS);
+    let mut all = OPTION_KEYS.into_iter().chain(CRITERION_KEYS);
     assert!(all.all(|key| unknown.contains(&format!("\"{key}\""))), "{unknown}");
     for key in CRITERION_KEYS {
         let misplaced = hint(Options::from_json(&format!(r#"{{"{key}": 1}}"#)).unwrap_err());

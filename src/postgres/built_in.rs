@@ -85,16 +85,15 @@ const ALLOWED_OF_WRITER: [u32; 4] = [
 pub enum DependsOn {
     /// The row, and the time of the transaction.
     Row,
-    /// Also the writer of the row: who it is, and what he has set.
+    /// Also the writer of the row: the role, and its settings.
     RowAndWriter,
 }
 
 /// The first code in an expression, at any depth, that PostgreSQL does not ship or that is not allowed, for a message:
 /// `function app.f(text)`. None if there is none. Functions for which `is_own` is true count as PostgreSQL's.
 ///
-/// PostgreSQL's own objects are found first, whatever else has their names. By the name of another function or
-/// operator, an expression could come to mean what somebody makes later: a function whose arguments fit better, or a
-/// type.
+/// PostgreSQL finds its own objects first, whatever else has their names. The name of another function or operator may
+/// later mean something else in the same expression: somebody creates a function whose arguments fit better, or a type.
 ///
 /// Enums are allowed, whose functions PostgreSQL ships, and columns of any type that are only read: as a value, by a
 /// cast that runs no function, for one of their fields, or by IS NULL. A text search configuration or dictionary is

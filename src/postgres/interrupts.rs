@@ -2,13 +2,13 @@
 
 use pgrx::pg_sys::panic::ErrorReportWithLevel;
 
-/// Whether an error is that of an interrupt: a cancelled statement, a terminated session. The function that raises it
-/// tells, since other code can use its SQLSTATE.
+/// Whether an error is that of an interrupt: a cancelled statement, a terminated session. It is recognised by the
+/// function that raises it, because other code can use its SQLSTATE.
 pub fn is_interrupt(report: &ErrorReportWithLevel) -> bool {
     report.function_name() == Some("ProcessInterrupts")
 }
 
-/// Checks for interrupts, so that the user can cancel. Each long loop calls this, the algorithm's as their tick.
+/// Checks for interrupts, so that the user can cancel. Each long loop calls this; the algorithm gets it as `tick`.
 pub fn tick() {
     pgrx::check_for_interrupts!();
 }

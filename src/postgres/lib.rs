@@ -1,4 +1,4 @@
-//! PostgreSQL's interfaces that the SQL functions need. Of the crate `simhash` only the errors are used.
+//! PostgreSQL's interfaces that the SQL functions need. This crate uses only the errors of the crate `simhash`.
 //!
 //! - Calls: [`call`], [`arrays`], [`text`], [`text_identity`], [`trigger`] and [`window`] read what a function is
 //!   given; [`parameters`] reads those of full text search; [`on_conflict`] says what the client's statement may lock.
@@ -14,8 +14,8 @@
 //!   and [`memory`] has collections that grow.
 //! - [`ffi`] declares what pgrx does not bind, or binds by functions of its own.
 
-// In bindings of earlier versions, the numbers of system caches have another type, and these functions take pointers to
-// mutable values.
+// Bindings of versions before 19 need casts and mutable references that are unnecessary here: there, the numbers of
+// system caches have another type, and some functions take pointers to mutable values.
 #![cfg_attr(feature = "pg19", allow(clippy::unnecessary_cast, clippy::unnecessary_mut_passed))]
 
 pub mod arrays;

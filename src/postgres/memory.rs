@@ -11,7 +11,7 @@ pub fn push<T>(vector: &mut Vec<T>, element: T) {
     vector.push(element);
 }
 
-/// Adds an element to a set; false if it has it. Raises an error if out of memory.
+/// Adds an element to a set; false if the set has it already. Raises an error if out of memory.
 pub fn insert<T: Eq + Hash>(set: &mut HashSet<T>, element: T) -> bool {
     set.try_reserve(1).unwrap_or_else(|_| out_of_memory());
     set.insert(element)

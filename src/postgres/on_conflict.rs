@@ -5,7 +5,7 @@ use pgrx::pg_sys;
 use super::list::nodes;
 
 /// Whether the client's statement, to whose executor `memory` belongs, may lock a row by ON CONFLICT. Also true if
-/// that is not the statement of the active portal, or if it has no known plan.
+/// `memory` does not belong to the active portal, or if the portal's statement has no known plan.
 ///
 /// # Safety
 /// The memory context exists.

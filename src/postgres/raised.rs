@@ -34,8 +34,8 @@ pub fn raise_with_names(code: PgSqlErrorCode, report: &ErrorReport, names: &Erro
     })
 }
 
-/// Raises a caught error again with another message, and with nothing else but its SQLSTATE. The message that it had
-/// goes to the server's log. Only a statement that was cancelled keeps its message, which is PostgreSQL's.
+/// Raises a caught error again with another message, and with nothing else but its SQLSTATE. The old message goes to
+/// the server's log. Only the error of a cancelled statement still has its own message, which is PostgreSQL's.
 pub fn raise_without_values(error: CaughtError, message: String) -> ! {
     let (report, sqlerrcode, message_before) = match &error {
         CaughtError::PostgresError(report) => {

@@ -1,7 +1,7 @@
 //! Row movement: an UPDATE or MERGE that changes a row's partition deletes it in one and inserts it into the other.
 //!
-//! A trigger before that INSERT is not told that it belongs to an UPDATE. So a hook notes the statements that may move
-//! rows. The worker of logical replication runs no statement.
+//! A BEFORE trigger of that INSERT cannot see that the INSERT belongs to an UPDATE. So a hook notes the statements that
+//! may move rows. A worker of logical replication runs no statement: there, the context of its errors is read instead.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::CStr;

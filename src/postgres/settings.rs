@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 
 use pgrx::pg_sys;
 
-/// A search path in which nobody but a superuser can put objects in the way of PostgreSQL's own.
+/// A search path in which only a superuser can create objects that hide PostgreSQL's own.
 const SAFE_SEARCH_PATH: &CStr = c"pg_catalog, pg_temp";
 
 /// The settings on which arithmetic of times depends.
@@ -46,7 +46,7 @@ pub fn with_fixed_times<T>(run: impl FnOnce() -> T) -> T {
 
 fn with_fixed<T>(settings: impl Iterator<Item = Setting>, run: impl FnOnce() -> T) -> T {
     restoring_settings(|| {
-        // To set TimeZone reads a file, which takes as long as to check many rows: only what differs is set.
+        // Setting TimeZone reads a file, which takes as long as checking many rows. So set only what differs.
         let differs = |&(name, value): &Setting| read_setting(name).as_deref() != value.to_str().ok();
         settings.filter(differs).for_each(|(name, value)| set_locally(name, value));
         run()

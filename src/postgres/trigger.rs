@@ -17,7 +17,7 @@ pub struct RowEvent<'a> {
 }
 
 impl<'a> RowEvent<'a> {
-    /// Reads a trigger function's call. Unless it is before an INSERT or UPDATE of each row, an error with this hint.
+    /// Reads a trigger function's call. An error, with the hint `usage`, unless it is BEFORE INSERT OR UPDATE of a row.
     pub fn from_call(call: Call<'a>, function: &str, usage: &'static str) -> Result<Self> {
         let violation = |problem: &str| protocol_violated(format!("{function} {problem}"), usage);
         let Some(context) = call.context(pg_sys::NodeTag::T_TriggerData) else {
@@ -141,7 +141,8 @@ pub fn reads_whole_row(trigger: &pg_sys::Trigger) -> bool {
     }
 }
 
-/// The table of the trigger from which a partition's one was cloned, at the highest level; None if that was dropped.
+/// The table of the topmost trigger, from which a partition's trigger was cloned; None if the topmost trigger was
+/// dropped.
 pub fn table_of_original(trigger: pg_sys::Oid) -> Result<Option<pg_sys::Oid>> {
     let query = format!(
         "WITH RECURSIVE original (relation, parent) AS (
@@ -154,7 +155,7 @@ pub fn table_of_original(trigger: pg_sys::Oid) -> Result<Option<pg_sys::Oid>> {
 }
 
 /// Whether a trigger of this type fires before each row that is inserted or updated, without a WHEN or list of columns.
-pub fn is_before_each_row(tgtype: i16, is_conditional: bool) -> bool {
+pub fn fires_before_each_row(tgtype: i16, is_conditional: bool) -> bool {
     let wanted = pg_sys::TRIGGER_TYPE_ROW
         | pg_sys::TRIGGER_TYPE_BEFORE
         | pg_sys::TRIGGER_TYPE_INSERT

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use simhash::Error;
-use simhash::fingerprint::options::{InvalidOptions, Reason};
+use simhash::fingerprint::invalid_options::{InvalidOptions, Reason};
 
 /// The output is the result.
 const VALUE: u32 = 0;
@@ -53,7 +53,7 @@ impl From<InvalidOptions> for Failed {
         let sentences = [Some(format!("{invalid}.")), invalid.detail(), invalid.hint()];
         let message = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
         match invalid.reason {
-            Reason::Value { .. } => Self::Range(message),
+            Reason::WrongValue { .. } => Self::Range(message),
             _ => Self::Type(message),
         }
     }

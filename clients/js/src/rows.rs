@@ -55,7 +55,8 @@ pub extern "C" fn duplicate_of() -> u32 {
     compare::<Kept>(|row, kept| kept.filter(|&kept| kept as usize != row))
 }
 
-/// Answers with a position for each text: what `shown` makes of its own and of that of the text that represents it.
+/// Answers with an i32 for each text, or -1 for none: what `shown` returns for the position of the text and that of the
+/// text that represents it, which is None without a feature.
 fn compare<O: Outcome>(shown: impl Fn(usize, Option<u32>) -> Option<u32>) -> u32 {
     answer(|output| {
         with_inputs(|[content, lengths, document]| {

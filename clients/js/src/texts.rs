@@ -114,7 +114,8 @@ pub extern "C" fn passages() -> u32 {
     })
 }
 
-/// Whether a text contains this share of a clue. Inputs: text, clue, options. Output: 1 or 0, a byte.
+/// Whether a text has a passage in common with a clue's runs, and at least this share of its words. Inputs: text, clue,
+/// options. Output: 1 or 0, a byte. A clue that is too short is a RangeError.
 #[unsafe(no_mangle)]
 pub extern "C" fn contains(share: f64) -> u32 {
     answer_texts(|fingerprinter, content, clue, output| {

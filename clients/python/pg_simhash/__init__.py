@@ -21,8 +21,8 @@ last bits.
 
 pairs, clusters, text_clusters and duplicate_of return NumPy arrays, and need the extra numpy.
 
-Memory: pairs and clusters need 40 bytes for each row, and 20 for each pair; text_clusters and duplicate_of 90 to 120
-for each text and up to 256 MB.
+Memory: pairs and clusters need 40 bytes for each row, and pairs 20 for each pair; text_clusters and duplicate_of 90 to
+120 for each text, and up to 256 MB.
 
 Threads: the GIL is released for texts of 4 kB and more, lists and columns, pairs and clusters. Ctrl-C ends such a call.
 

@@ -7,7 +7,7 @@ USAGE = "usage: python -m pg_simhash report DATABASE TABLE COLUMN > report.html 
 
 def main(arguments: list[str]) -> int:
     if arguments[:1] == ["report"]:
-        # Needs the extra `report` (jinja2, psycopg).
+        # Not needed for the usage.
         from pg_simhash.report.command import main as report
 
         return report(arguments[1:])

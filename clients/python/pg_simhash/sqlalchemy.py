@@ -201,7 +201,8 @@ def block_indexes(
         block_indexes(Document.simhash, scope=[Document.tenant_id])
 
     With columns in ``scope``, the indexes begin with these columns: they serve searches and guards of one tenant.
-    Indexes are called ``ix_TABLE_COLUMN_block0`` and so on; ``name`` stands for ``ix_TABLE_COLUMN``.
+    Indexes are called ``ix_TABLE_COLUMN_block0`` and so on, or ``ix_TABLE_COLUMN_3_block0`` with 3 blocks instead of 4;
+    ``name`` stands for what is before ``_block0``.
     """
     column = _column(fingerprint)
     if column.table is None:

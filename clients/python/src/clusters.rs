@@ -18,7 +18,7 @@ use crate::texts::text_column;
 /// Return the cluster of each row as a NumPy array of int64: the position, from 0, of the first row of its cluster.
 ///
 /// A cluster is all rows that are connected by pairs at a distance of at most max_distance. SQL's simhash_cluster
-/// returns that row's key. A row without a fingerprint is in no cluster: -1.
+/// returns the key of the first row instead. A row without a fingerprint is in no cluster: -1.
 ///
 /// The fingerprints are a NumPy array of int64, whose masked elements are missing, or an iterable of int or None, or a
 /// Series of pandas, or Arrow data.
@@ -42,8 +42,8 @@ pub fn clusters<'py>(fingerprints: &Bound<'py, PyAny>, max_distance: i64) -> PyR
 
 /// Return the cluster of each text as a NumPy array of int64: the position, from 0, of the first text of its cluster.
 ///
-/// A cluster is all texts that are connected by near pairs (see near). SQL's simhash_cluster of texts returns the
-/// key of that text's row. A text that is None or has no word is in no cluster: -1.
+/// A cluster is all texts that are connected by near pairs (see near). SQL's simhash_cluster of texts returns the key
+/// of the first row instead. A text that is None or has no word is in no cluster: -1.
 ///
 /// The texts are an iterable of str or None, or a Series of pandas, or Arrow data. The keyword arguments are the keys
 /// of a criterion, as in SQL: resemblance (0.84 by default), bands, and options.

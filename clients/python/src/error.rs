@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use simhash::error::Error;
-use simhash::fingerprint::options::{InvalidOptions, Reason};
+use simhash::fingerprint::invalid_options::{InvalidOptions, Reason};
 
 /// The exception for an error of the crate `simhash`.
 pub fn algorithm_error(error: Error) -> PyErr {

@@ -15,7 +15,7 @@ use crate::texts::{element, is_bytes, iterable, required};
 use crate::values::FingerprintValues;
 use crate::{numpy, options, pandas};
 
-/// Texts of a list that are fingerprinted at once, without the GIL: of so many bytes, or so many texts.
+/// Texts of a list are fingerprinted in batches, without the GIL. A batch ends at this many bytes, or this many texts.
 const BATCH_BYTES: usize = 4 << 20;
 const BATCH_TEXTS: usize = 1 << 14;
 
@@ -51,9 +51,9 @@ pub fn of_text<T: Send>(
 /// The fingerprint of None, and of a text without a feature, is None. A str with lone surrogates is a
 /// UnicodeEncodeError.
 ///
-/// Of an iterable of str or None, return a list of fingerprints; so of Arrow data. Of a NumPy array of such objects, or
-/// of strings, return a masked array of int64, in which rows without a fingerprint are masked. Of a Series of pandas,
-/// return a Series of Int64 with the same index.
+/// For an iterable of str or None, and for Arrow data, return a list of fingerprints. For a NumPy array of such
+/// objects, or of strings, return a masked array of int64, in which rows without a fingerprint are masked. For a Series
+/// of pandas, return a Series of Int64 with the same index.
 ///
 /// The options are those of SQL: tokens, ngram, weight, weights, case_fold, seed, markup, ignore and same,
 /// which has no effect on fingerprints. They are read once a call.

@@ -10,7 +10,8 @@ use crate::error::algorithm_error;
 use crate::options;
 use crate::texts::required;
 
-/// Return what is compared of a text with these options: of HTML, what is shown of the document or of its main part.
+/// Return a text without its markup, by the option markup: what an HTML document, or its main part, shows. Other
+/// options have no effect.
 #[pyfunction]
 #[pyo3(signature = (text, /, **options))]
 pub fn without_markup(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<String> {

@@ -19,7 +19,7 @@ use crate::texts::required;
 /// Return the Jaccard resemblance of two texts, 0 to 1, as SQL's simhash_resemblance does: the share of features and
 /// pairs of neighbouring features that they have in common.
 ///
-/// None if one of them has no feature. Costs as much as the fingerprints of both, in time and in memory.
+/// None if one of them has no feature. Costs as much as two to three fingerprints of each text, in time and in memory.
 ///
 /// >>> resemblance("one two three four", "One two, three four!")
 /// 1.0
@@ -52,11 +52,11 @@ pub fn near<'py>(
     found.map_err(|invalid| invalid_options(&invalid))
 }
 
-/// Return the share of the features of the first text that the second one has too, 0 to 1, as SQL's
-/// simhash_containment does.
+/// Return the share of the first text that the second one has too, 0 to 1, as SQL's simhash_containment does: of its
+/// features and pairs of neighbouring features, by weight.
 ///
-/// 1 for an excerpt. None if the first text has no feature. The option same has no effect. Costs as much as the
-/// fingerprints of both, in time and in memory.
+/// 1 if the first text is an excerpt of the second. None if the first text has no feature. The option same has no
+/// effect. Costs as much as the fingerprints of both, in time and in memory.
 ///
 /// >>> containment("two three", "one two three four")
 /// 1.0

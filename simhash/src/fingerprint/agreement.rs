@@ -22,8 +22,7 @@ pub const MAX_SAME_WORD_BYTES: usize = 256;
 /// The option `same`: what two texts must have in common, or else they do not resemble each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Same {
-    /// Both texts have the same numbers in the same order. A number is a token with a digit, or several with points,
-    /// hyphens and the like between them, with its minus sign.
+    /// Both texts have the same numbers in the same order. The module `numbers` defines what a number is.
     pub numbers: bool,
     /// Each word is in both texts or in neither.
     pub words: Words,
@@ -40,19 +39,19 @@ impl Same {
         !self.numbers && self.words.0.is_empty()
     }
 
-    /// What of a text in normal form must be the same in another one.
+    /// What another text must have in common with a text in normal form, to resemble it.
     pub(super) fn agreement_of(&self, normal: &str, tick: &dyn Fn()) -> Result<Agreement> {
         let numbers = if self.numbers { NumberList::of(normal, tick)? } else { NumberList::default() };
         Ok(Agreement { numbers, occurring_words: self.words.occurring(normal, tick)? })
     }
 
-    /// What must be the same, and the list of the text's numbers if these must be.
+    /// The agreement of a text and, if numbers must be the same, their list for people to read.
     pub(super) fn agreement_and_numbers(&self, normal: &str, tick: &dyn Fn()) -> Result<(Agreement, String)> {
         let numbers = if self.numbers { list_numbers(normal, tick)? } else { String::new() };
         Ok((self.agreement_of(normal, tick)?, numbers))
     }
 
-    /// What must be the same in two texts, from what [`Self::agreement_and_numbers`] has found in each.
+    /// The checks that two texts agree, from what [`Self::agreement_and_numbers`] has returned for each.
     pub(super) fn agreement_checks(&self, [(a, numbers_a), (b, numbers_b)]: [(Agreement, String); 2]) -> Vec<Check> {
         let words_of = |agreement: Agreement| {
             let occurs = |(number, _): &(usize, Vec<String>)| agreement.occurring_words >> number & 1 == 1;
@@ -66,8 +65,8 @@ impl Same {
     }
 }
 
-/// Overwrites `normal` with the normal form in which texts must agree. The option `ignore` leaves out numbers only as
-/// parts of ids and addresses: here its `numbers` has no effect.
+/// Overwrites `normal` with the normal form in which texts must agree. Of the option `ignore`, `numbers` has no effect
+/// here; ids and addresses are removed with the numbers in them.
 pub(super) fn normalise_for_same(
     text: &str,
     case_fold: bool,
@@ -140,7 +139,7 @@ pub(super) struct Agreement {
 }
 
 impl Agreement {
-    /// What is XORed with each band of the text, so that texts that do not agree share none.
+    /// The number that each band of the text is XORed with, so that texts that do not agree share no band.
     pub fn band_mask(self) -> i32 {
         ((self.numbers.digest() ^ self.occurring_words).wrapping_mul(GOLDEN_RATIO) >> 32) as i32
     }

@@ -1,16 +1,17 @@
 //! The bands of a text: keys that texts with many common features probably share, to look them up by.
 //!
-//! A minimum is the smallest value that a hash function gives the features and pairs of a text. The smallest value of
-//! two texts together is the minimum of both if both have its feature, and of one if not. So their minima are equal
-//! with a probability that is their resemblance (Broder, SEQUENCES 1997). A band is a key of [`MINIMA_PER_BAND`] minima
-//! with hash functions of their own: texts of resemblance J share one with probability J^4, and at least one of six
-//! with 1 - (1 - J^4)^6 (Indyk, Motwani, STOC 1998). That is .998 for J = .9, .13 for J = .4, and .0006 for J = .1.
+//! A minimum is the smallest value that a hash function gives the features and pairs of a text. Take the smallest value
+//! over two texts together: if both texts have the feature that has this value, it is the minimum of both, and
+//! otherwise of only one. So their minima are equal with a probability that is their resemblance (Broder, SEQUENCES
+//! 1997). A band is a key of [`MINIMA_PER_BAND`] minima with hash functions of their own: texts of resemblance J share
+//! one with probability J^4, and at least one of six with 1 - (1 - J^4)^6 (Indyk, Motwani, STOC 1998). That is .998 for
+//! J = .9, .13 for J = .4, and .0006 for J = .1.
 //!
-//! With 24 independent functions, chance would give some features of a short text several minima and others none. So a
-//! feature stands at one minimum first, drawn by its hash, and at others only where no feature stands yet. Each feature
-//! is then as probable as before at each minimum, but few changed features spoil few minima: .998 of the short texts of
-//! resemblance .84 and more share a band in place of .99. And a long text costs one multiplication for each feature and
-//! six bands (Ertl, arXiv:1706.05698; Li, Owen and Zhang, NIPS 2012).
+//! With 24 independent functions, chance would make some features of a short text several minima, and others none. So a
+//! feature stands at (competes for) one minimum first, which its hash draws, and at others only where no feature stands
+//! yet. Each feature is then as probable as before at each minimum, but a few changed features spoil few minima: of the
+//! short texts of resemblance .84 and more, .998 share a band, instead of .99. A long text costs one multiplication for
+//! each feature and six bands (Ertl, arXiv:1706.05698; Li, Owen and Zhang, NIPS 2012).
 //!
 //! # The format
 //!
@@ -57,7 +58,8 @@ pub const MAX_BANDS: usize = 64;
 const BANDS_PER_GROUP: usize = DEFAULT_BANDS;
 const MINIMA: usize = BANDS_PER_GROUP * MINIMA_PER_BAND;
 const GROUPS: usize = MAX_BANDS.div_ceil(BANDS_PER_GROUP);
-/// A part first stands at a minimum that its hash draws, in as many rounds as there are minima, and then at each.
+/// In the first half of the rounds, a part stands at the minimum that its hash draws; in the second half, at each
+/// minimum once.
 const ROUNDS: usize = 2 * MINIMA;
 
 /// The odd factor of each round of each group: the numbers of SplitMix64 from seed 0 on, with the lowest bit set.
@@ -118,7 +120,7 @@ impl Minima {
             return;
         }
         for (Group { minima, of_all }, factors) in self.groups.iter_mut().zip(&FACTORS) {
-            // None of all minima is in a later round.
+            // More features count for `of_all`, so its minima are in no later round.
             for round in 0..=last_round(minima) {
                 let (j, value) = place(hash, factors, round);
                 let drawn = hash.wrapping_mul(factors[MINIMA + j]) >> 32;
@@ -130,7 +132,7 @@ impl Minima {
         }
     }
 
-    /// A band of the text. The features that were added weigh more than 0 together.
+    /// A band of the text. At least one feature that weighs more than 0 must have been added.
     pub fn band(&self, band: usize) -> i32 {
         let Group { minima, of_all } = &self.groups[band / BANDS_PER_GROUP];
         let first = band % BANDS_PER_GROUP * MINIMA_PER_BAND;
@@ -148,7 +150,7 @@ fn last_round(minima: &[Minimum; MINIMA]) -> usize {
     (last as usize).min(ROUNDS - 1)
 }
 
-/// Where a feature stands in a round of a group, and its minimum if no other is less.
+/// The minimum at which a feature stands in a round of a group, and its value there, as a [`Minimum`].
 #[inline(always)]
 fn place(hash: u64, factors: &[u64; ROUNDS], round: usize) -> (usize, Minimum) {
     let product = hash.wrapping_mul(factors[round]);

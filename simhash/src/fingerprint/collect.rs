@@ -106,7 +106,7 @@ impl Collected {
     }
 }
 
-/// The most bytes of a text that repeats few features if it is in a script without spaces.
+/// Up to this many bytes, a text in a script without spaces repeats few features.
 const DIVERSE_TEXT_BYTES: usize = 4096;
 
 /// A guess of the number of distinct features in a text, from its length and first characters. A table that is too

@@ -25,8 +25,8 @@ pub fn difference(fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Result
     Ok([more_than(a, b)?, more_than(b, a)?])
 }
 
-/// The share of the weight of a text's features and pairs of neighbouring features that another text has too, 0 to 1:
-/// 1 for an excerpt. None if `a` has no feature.
+/// The share of the weight of `a`'s features and pairs of neighbouring features that `b` has too, 0 to 1: 1 if `a` is
+/// an excerpt of `b`. None if `a` has no feature.
 ///
 /// The smaller of the two weights of each counts. The option `same` has no effect. Costs as much as two
 /// fingerprints, in time and in memory.

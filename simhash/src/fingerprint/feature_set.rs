@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::memory::{collect_exact, filled, push};
 use crate::ticking::{ITEMS_BETWEEN_TICKS, sort, ticking};
 
-/// Features that are compared between two checks whether the rest can still be enough.
+/// Features that are compared before it is checked again whether the resemblance can still be reached.
 const FEATURES_BETWEEN_CHECKS: usize = 32;
 
 /// The features and pairs of neighbouring features of a text that has some. 8 bytes each, or 16 if the options weigh

@@ -207,9 +207,9 @@ impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
     }
 }
 
-/// Passes `emit` a word of more than eight bytes, or one with capitals and other characters than ASCII, with its hash.
-/// `small` and `high` are as in [`WordFeatures`], but that `high` may be 0 if the word is ASCII. `folded` is memory for
-/// the small letters.
+/// Passes `emit` a word, with its hash, that [`bytes_at`] does not read (it has more than eight bytes, or the text has
+/// fewer), or that is not ASCII in a text with capitals. `small` and `high` are as in [`WordFeatures`], except that
+/// `high` may be 0 if the word is ASCII. `folded` is memory for the small letters.
 #[inline(never)]
 pub(super) fn long_word<T>(
     word: &[u8],

@@ -82,7 +82,7 @@ impl<'a> Fingerprinter<'a> {
         Fingerprinter { scratch: self.scratch, options, tick: self.tick }
     }
 
-    /// The fingerprint of a text (Charikar 2002); None if the text has no feature.
+    /// The fingerprint of a text (Charikar 2002); None if the text has no feature that weighs anything.
     ///
     /// One pass over the text: about 2 ns for each byte of English.
     pub fn fingerprint(&mut self, text: &str) -> Result<Option<u64>> {
@@ -202,8 +202,8 @@ impl<'a> Fingerprinter<'a> {
         Ok(normal)
     }
 
-    /// Passes `sink` the hash of each distinct feature and pair of a text, many at a time, until it returns an error.
-    /// Returns their number. Only for options by which all weigh the same.
+    /// Passes `sink` the hash of each distinct feature and pair of a text, many at a time, until `sink` returns an
+    /// error. Returns their number. Only for options by which all features weigh the same.
     pub(super) fn count_compared(&mut self, text: &str, mut sink: impl FnMut(&[u64]) -> Result<()>) -> Result<usize> {
         self.read_text(text, |reader, text| {
             let collected = &mut reader.scratch.collected;

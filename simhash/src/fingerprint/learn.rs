@@ -23,7 +23,7 @@ pub const TABLE_SAMPLE: usize = 300;
 pub const MAX_TABLE_WEIGHTS: usize = 300;
 /// Most bytes of the weights of a table, as `jsonb`.
 pub const MAX_TABLE_WEIGHT_BYTES: usize = 16 << 10;
-/// A feature or pair is common if one in this many texts of a table has it.
+/// A feature or pair is common if at least one in this many texts of the sample, and at least two texts, have it.
 const COMMON_ONE_IN: usize = 10;
 /// Bytes of `jsonb` that a weight takes in addition to its feature, at most.
 const WEIGHT_BYTES: usize = 24;

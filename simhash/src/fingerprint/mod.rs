@@ -22,6 +22,8 @@ pub mod feature_table;
 pub mod features;
 mod fingerprinter;
 pub mod hash;
+pub mod invalid_options;
+mod json_number;
 pub mod learn;
 mod line;
 mod neighbours;

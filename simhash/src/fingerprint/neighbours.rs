@@ -16,8 +16,8 @@ use super::weight_map::{ByHash, WeightMap};
 use crate::error::Result;
 use crate::random::GOLDEN_RATIO;
 
-/// The factors of pairs by the option `weights`, by the hashes of pairs, in units of the map; without those of weight
-/// 1. A pair weighs what the lighter of its two features does.
+/// The factors of pairs by the option `weights`: for the hash of a pair, the weight of the lighter of its two features,
+/// in units of the map. Pairs with a factor of 1 are left out.
 pub type PairFactors = ByHash;
 
 /// Passes on each feature and, after it, its pair with the feature before it.

@@ -12,17 +12,16 @@ use crate::text::tokens::{TokenSink, tokenize};
 
 /// The numbers of a text, in order and by value.
 ///
-/// A number is a run of digits, and further ones after a single character of [`JOINERS`] each: 12.50, 2026-01-12,
-/// 10.0.0.1. A line may end after a dash between them. Letters after a digit do not count, so 128GB is 128 GB. Letters
-/// before the first digit of a word are a part of the number, as in A15, unless it has a point or a comma, as in v1.2.3
-/// and EUR12.50. A minus sign that no word and no number precedes belongs to it.
+/// A number is one run of digits, or several with a single character of [`JOINERS`] between two of them: 12.50,
+/// 2026-01-12, 10.0.0.1. A line may end after a dash between them. Letters after a digit do not count, so 128GB is 128
+/// GB. Letters before the first digit of a word are a part of the number, as in A15, unless the number has a point or a
+/// comma, as in v1.2.3 and EUR12.50. A minus sign belongs to the number if no word and no number is before it.
 ///
 /// Whole numbers are compared by groups of three digits, whatever separates them. So 12000 is 12,000 and 12 000, and a
 /// text in which 15 and 128 follow each other agrees with one in which a comma is between them. A group of three digits
 /// after another number and words has a mark: "12 of 345" is not 12345.
 ///
-/// Two texts with equally many numbers and the same hash of them are taken to have equal ones, as two features with the
-/// same hash are.
+/// Two lists with the same count and the same hash are taken to be equal, as are two features with the same hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NumberList {
     count: u64,

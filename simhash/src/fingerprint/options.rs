@@ -1,7 +1,6 @@
 //! The options of a fingerprint and of comparing texts: what counts as a feature and how much it weighs.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -10,9 +9,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::agreement::{Same, Words};
+use super::invalid_options::{InvalidOptions, Reason};
+use super::json_number::{billionths, integer};
 use super::weight_map::WeightMap;
-use super::weights::{UNITS, log};
-use crate::error::{Error, shorten};
+use super::weights::log;
 use crate::memory::with_capacity;
 use crate::text::ignore::Ignored;
 use crate::text::shingle::MAX_NGRAM;
@@ -41,10 +41,11 @@ pub enum Weight {
     Tf,
 }
 
-/// The markup language of a text.
+/// What is read of a text with markup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Markup {
+    /// The text of an HTML document or of a part of one, without its markup.
     Html,
     /// What a page of HTML is about, without what its template puts around it.
     Main,
@@ -89,15 +90,14 @@ impl Default for Options {
 }
 
 impl Options {
-    pub const KEYS: [&str; 9] =
-        ["tokens", "ngram", "weight", "weights", "case_fold", "seed", "markup", "ignore", "same"];
-
-    /// Whether the bands by these options are equal for all texts that are near by `compared`.
+    /// Whether bands by these options find all texts that are near by `compared`: they are the same bands, or those
+    /// without the option `same`.
     pub fn has_bands_for(&self, compared: &Self) -> bool {
         self.makes_same_fingerprints(compared) && (self.same.is_nothing() || self.same == compared.same)
     }
 
-    /// Whether two texts have the same fingerprint by both options: these may compare texts in different ways.
+    /// Whether each text has the same fingerprint by both options. They may differ in `same`, which fingerprints do not
+    /// depend on.
     pub fn makes_same_fingerprints(&self, other: &Self) -> bool {
         let Self { tokens, ngram, weight, case_fold, seed, weights, markup, ignore, same: _ } = self;
         (tokens, ngram, weight, case_fold, seed)
@@ -115,8 +115,8 @@ impl Options {
         self.weight == Weight::Set && self.weights.is_none()
     }
 
-    /// The weight of the feature with this hash that occurs `count` times in a text, which fits 62 bits.
-    /// [`Options::one`] is a weight of 1.
+    /// The weight of the feature with this hash that occurs `count` times in a text, in fractions of 1 of which
+    /// [`Options::one`] make 1. It fits in 62 bits.
     #[inline]
     pub(super) fn weigh(&self, hash: u64, count: u32) -> u64 {
         match &self.weights {
@@ -135,7 +135,8 @@ impl Options {
         })
     }
 
-    /// What [`Options::weigh`] returns for a weight of 1.
+    /// What [`Options::weigh`] returns for a weight of 1. With the option `weights`, it is more than 1, so that all
+    /// weights are whole numbers.
     pub(super) fn one(&self) -> u64 {
         self.weights.as_ref().map_or(1, |weights| weights.one())
     }
@@ -162,8 +163,8 @@ impl Options {
         Ok(options)
     }
 
-    /// Sets the option of this key, whose value is JSON. Keys come in byte order: the weights are read after what
-    /// decides how features are normalised and hashed.
+    /// Sets the option of this key, whose value is JSON. Must be called in the byte order of the keys: "same" and
+    /// "weights" come after "case_fold", "ignore" and "seed", by which their words are normalised and hashed.
     pub(crate) fn set(&mut self, key: String, value: &str) -> Result<(), InvalidOptions> {
         let wrong = |allowed| InvalidOptions::wrong_value(key.clone(), value, allowed);
         let ngram = || integer(value).filter(|n| (1..=MAX_NGRAM as u64).contains(n)).map(|n| n as u8);
@@ -174,7 +175,7 @@ impl Options {
             "case_fold" => self.case_fold = serde_json::from_str(value).or(Err("true or false")).map_err(wrong)?,
             "seed" => self.seed = integer(value).ok_or("an integer from 0 to 18446744073709551615").map_err(wrong)?,
             "markup" => self.markup = Some(read_name(value)?.ok_or("\"html\" or \"main\"").map_err(wrong)?),
-            "ignore" => self.ignore = read_ignored(value)?.ok_or(IGNORED).map_err(wrong)?,
+            "ignore" => self.ignore = read_ignored(value)?.ok_or(ALLOWED_IGNORE).map_err(wrong)?,
             "same" => self.same = read_same(value, self)?.map_err(wrong)?,
             "weights" => self.weights = read_weights(key, value, self)?.map(Arc::new),
             _ => return Err(Reason::UnknownKey(key).into()),
@@ -182,9 +183,6 @@ impl Options {
         Ok(())
     }
 }
-
-/// The keys of a criterion that are not options.
-pub const CRITERION_KEYS: [&str; 3] = ["resemblance", "bands", "max_distance"];
 
 /// The members of the JSON object that a document is, in the byte order of their keys.
 pub(crate) fn members(document: &str) -> Result<BTreeMap<String, &RawValue>, InvalidOptions> {
@@ -195,17 +193,17 @@ pub(crate) fn members(document: &str) -> Result<BTreeMap<String, &RawValue>, Inv
     read_json(document)
 }
 
-/// What some options may be.
-const IGNORED: &str = "an array of \"numbers\", \"ids\", \"urls\", \"accents\", \"hyphenation\"";
-const SAME: &str = "an array of \"numbers\" and up to 64 words, each of up to 256 bytes";
-const SAME_NUMBERS: &str =
+// What some options must be, as the ends of hints.
+const ALLOWED_IGNORE: &str = "an array of \"numbers\", \"ids\", \"urls\", \"accents\", \"hyphenation\"";
+const ALLOWED_SAME: &str = "an array of \"numbers\" and up to 64 words, each of up to 256 bytes";
+const MEANT_NUMBERS: &str =
     "\"numbers\" if all numbers are meant; \"number\", \"digits\" and \"ids\" are no words of \"same\"";
-const WEIGHTS: &str = "an object of features, each with a number from 0 to 1, and no feature twice";
+const ALLOWED_WEIGHTS: &str = "an object of features, each with a number from 0 to 1, and no feature twice";
 
 /// The value of the option `weights`, whose key is `key`; None if all features weigh 1. The error has only the wrong
 /// part of the value.
 fn read_weights(key: String, value: &str, options: &Options) -> Result<Option<WeightMap>, InvalidOptions> {
-    let wrong = |value: &str| InvalidOptions::wrong_value(key, value, WEIGHTS);
+    let wrong = |value: &str| InvalidOptions::wrong_value(key, value, ALLOWED_WEIGHTS);
     if !value.starts_with('{') {
         return Err(wrong(value));
     }
@@ -243,14 +241,14 @@ fn read_ignored(value: &str) -> Result<Option<Ignored>, InvalidOptions> {
 /// The value of the option `same`, or else what it must be. Words such as "number" are refused, because "numbers" is
 /// probably meant.
 fn read_same(value: &str, options: &Options) -> Result<Result<Same, &'static str>, InvalidOptions> {
-    let Some(mut words) = read_strings(value)? else { return Ok(Err(SAME)) };
+    let Some(mut words) = read_strings(value)? else { return Ok(Err(ALLOWED_SAME)) };
     let numbers = words.iter().any(|word| word == "numbers");
     words.retain(|word| word != "numbers");
     if words.iter().any(|word| ["number", "numbers", "digits", "ids"].contains(&&*word.to_ascii_lowercase())) {
-        return Ok(Err(SAME_NUMBERS));
+        return Ok(Err(MEANT_NUMBERS));
     }
     let words = Words::new(&words, options.case_fold, options.ignore)?;
-    Ok(words.map(|words| Same { numbers, words }).ok_or(SAME))
+    Ok(words.map(|words| Same { numbers, words }).ok_or(ALLOWED_SAME))
 }
 
 /// The strings of an array; None if the value is not an array of strings.
@@ -276,151 +274,4 @@ fn read_name<T: DeserializeOwned>(value: &str) -> Result<Option<T>, InvalidOptio
     }
     let name: String = read_json(value)?;
     Ok(T::deserialize(Value::String(name)).ok())
-}
-
-/// A JSON number as a whole number; None if it is negative, a fraction, or beyond 64 bits.
-fn integer(json: &str) -> Option<u64> {
-    scaled_number(json, 0).filter(|number| number.is_whole).map(|number| number.whole)
-}
-
-/// A JSON number in billionths, rounded to the nearest (half up); None unless the number is from 0 to 1.
-fn billionths(json: &str) -> Option<u32> {
-    let ScaledNumber { whole, rounds_up, is_whole } = scaled_number(json, 9)?;
-    let most = u64::from(UNITS);
-    (whole < most || whole == most && is_whole).then(|| whole as u32 + u32::from(rounds_up))
-}
-
-/// A number times a power of ten: what is before its point, whether its first decimal rounds it up, and whether it has
-/// no decimals but zeros.
-struct ScaledNumber {
-    whole: u64,
-    rounds_up: bool,
-    is_whole: bool,
-}
-
-/// A JSON number times 10^`decimals`. It may have more digits, or a larger exponent, than any machine number. None if
-/// the value is not a number, if it is negative, or beyond 64 bits.
-fn scaled_number(json: &str, decimals: i64) -> Option<ScaledNumber> {
-    let number = json.strip_prefix('-').unwrap_or(json);
-    if !number.starts_with(|first: char| first.is_ascii_digit()) {
-        return None;
-    }
-    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-    let exponent: i64 = exponent.parse().unwrap_or(if exponent.starts_with('-') { i64::MIN } else { i64::MAX });
-    let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let point = (before.len() as i64).saturating_add(exponent).saturating_add(decimals);
-    let (mut whole, mut rounds_up, mut is_whole) = (0u64, false, true);
-    for (position, digit) in (0..).zip(before.bytes().chain(after.bytes())) {
-        let digit = u64::from(digit - b'0');
-        if position < point {
-            whole = whole.checked_mul(10)?.checked_add(digit)?;
-        } else {
-            rounds_up |= position == point && digit >= 5;
-            is_whole &= digit == 0;
-        }
-    }
-    let zeros = point.saturating_sub((before.len() + after.len()) as i64);
-    if whole != 0 && zeros > 0 {
-        whole = whole.checked_mul(10u64.checked_pow(u32::try_from(zeros).ok()?)?)?;
-    }
-    let is_zero = whole == 0 && is_whole;
-    (is_zero || !json.starts_with('-')).then_some(ScaledNumber { whole, rounds_up, is_whole })
-}
-
-/// Why the document of options, or of a criterion, is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InvalidOptions {
-    pub reason: Reason,
-    /// Whether the document is a criterion.
-    in_criterion: bool,
-}
-
-/// What is wrong with the document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// Memory was refused, or a limit was exceeded.
-    Failed(Error),
-    /// The document is not valid JSON, for this reason.
-    Unreadable(String),
-    /// The document is JSON, but not an object.
-    NotAnObject,
-    /// The object has this key, which it may not have.
-    UnknownKey(String),
-    /// A key has a wrong value.
-    Value {
-        key: String,
-        /// The start of its value, as it is written.
-        value: String,
-        /// What it may be: the end of a sentence that begins with "It must be".
-        allowed: &'static str,
-    },
-}
-
-impl From<Error> for InvalidOptions {
-    fn from(error: Error) -> Self {
-        Reason::Failed(error).into()
-    }
-}
-
-impl From<Reason> for InvalidOptions {
-    fn from(reason: Reason) -> Self {
-        Self { reason, in_criterion: false }
-    }
-}
-
-impl InvalidOptions {
-    pub(crate) fn wrong_value(key: String, value: &str, allowed: &'static str) -> Self {
-        Reason::Value { key, value: shorten(value), allowed }.into()
-    }
-
-    /// This error for options that are part of a criterion.
-    pub(crate) fn in_criterion(self) -> Self {
-        Self { in_criterion: true, ..self }
-    }
-
-    /// What more is known, as a sentence.
-    pub fn detail(&self) -> Option<String> {
-        if let Reason::Unreadable(reason) = &self.reason { Some(format!("{reason}.")) } else { None }
-    }
-
-    /// What to do, as a sentence.
-    pub fn hint(&self) -> Option<String> {
-        Some(match &self.reason {
-            Reason::Failed(_) => return None,
-            Reason::Unreadable(_) => "A JSON object is expected, such as {\"markup\": \"html\"}.".to_owned(),
-            Reason::Value { allowed, .. } => format!("It must be {allowed}."),
-            _ if self.in_criterion => {
-                format!("The keys of a criterion are {}.", quoted(&[&CRITERION_KEYS[..], &Options::KEYS].concat()))
-            }
-            Reason::UnknownKey(key) if CRITERION_KEYS.contains(&key.as_str()) => {
-                "It is a key of a criterion, such as that of simhash_near(text, text, criterion) and simhash_guard."
-                    .to_owned()
-            }
-            _ => format!("The options are {}.", quoted(&Options::KEYS)),
-        })
-    }
-}
-
-/// The message, without [`InvalidOptions::detail`] and [`InvalidOptions::hint`].
-impl fmt::Display for InvalidOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let document = if self.in_criterion { "the criterion" } else { "simhash options" };
-        let named = |key: &str| match (self.in_criterion, shorten(key)) {
-            (true, key) => format!("key \"{key}\" of a criterion"),
-            (false, key) => format!("simhash option \"{key}\""),
-        };
-        match &self.reason {
-            Reason::Failed(error) => write!(f, "{error}"),
-            Reason::Unreadable(_) => write!(f, "{document} cannot be read"),
-            Reason::NotAnObject => write!(f, "{document} must be a JSON object"),
-            Reason::UnknownKey(key) => write!(f, "unknown {}", named(key)),
-            Reason::Value { key, value, .. } => write!(f, "invalid value for {}: {value}", named(key)),
-        }
-    }
-}
-
-impl std::error::Error for InvalidOptions {}
-
-fn quoted(keys: &[&str]) -> String {
-    keys.iter().map(|key| format!("\"{key}\"")).collect::<Vec<_>>().join(", ")
 }

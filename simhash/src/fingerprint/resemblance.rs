@@ -1,4 +1,4 @@
-//! Resemblance: how many features two texts have in common. It confirms near-duplicates that fingerprints propose.
+//! Resemblance: how many features two texts have in common. It confirms the candidates that bands find.
 
 use super::agreement::Agreement;
 use super::feature_table::FeatureTable;
@@ -7,8 +7,8 @@ use super::weighted::WeightedFeatures;
 use crate::error::{Error, Result};
 use crate::ticking::ticking;
 
-/// The resemblance from which two texts are copies, if nothing else is asked for. Measured on news, licences, laws and
-/// manual pages (`docs/accuracy.md`).
+/// The least resemblance of near-duplicates, by default. Measured on news, licences, laws and manual pages
+/// (`docs/accuracy.md`).
 pub const COPY: f64 = 0.84;
 
 /// The Jaccard resemblance of two texts, 0 to 1, over the features that their fingerprints are made of and the pairs of

@@ -23,15 +23,16 @@ pub fn is_exact(options: &Options) -> bool {
 /// their resemblance is at most the smaller weight divided by the larger. If sizes are rounded, the weight of the text
 /// may be less than its size by almost 1.
 pub fn similar_sizes(size: i32, least: f64, is_exact: bool) -> RangeInclusive<i32> {
-    /// Comparing a resemblance, which is rounded to a double, with `least`, and the products here err by less.
-    const ROUNDING: f64 = 1.0 - 1e-12;
+    /// More than the rounding of a resemblance, which is compared with `least`, and of the products here.
+    const MARGIN: f64 = 1.0 - 1e-12;
     if least.is_nan() || least <= 0.0 {
         return i32::MIN..=i32::MAX;
     }
-    let (least, size) = (least * ROUNDING, f64::from(size));
-    let (fewest, most) = if is_exact { (size, (size / least).floor()) } else { (size - 1.0, (size / least).ceil()) };
+    let (least, size) = (least * MARGIN, f64::from(size));
+    let (least_weight, largest) =
+        if is_exact { (size, (size / least).floor()) } else { (size - 1.0, (size / least).ceil()) };
     // A conversion to an integer saturates, as sizes do.
-    (fewest * least).ceil() as i32..=most as i32
+    (least_weight * least).ceil() as i32..=largest as i32
 }
 
 #[cfg(test)]

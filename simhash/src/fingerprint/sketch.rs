@@ -69,16 +69,16 @@ impl Comparison {
     }
 }
 
-/// How much two texts may differ that have a resemblance of at least a certain one: a share of the sum of their sizes.
+/// The most that two texts may differ if their resemblance is at least a given one: a share of the sum of their sizes.
 ///
-/// What they have in common is half of that sum without the difference, and what they have together is half of the sum
-/// with the difference.
+/// Two texts with a sum s of sizes and a difference d have (s - d) / 2 in common and (s + d) / 2 together. So their
+/// resemblance is (s - d) / (s + d).
 #[derive(Clone, Copy, Debug)]
 pub struct MostDifferent(f64);
 
 impl MostDifferent {
     pub fn with_resemblance(least: f64) -> Self {
-        /// Rounding errs by less, and of the largest sum this is less than a feature.
+        /// More than the errors of rounding; for the largest sum of sizes still less than a feature.
         const ROUNDING: f64 = 1e-12;
         let least = least.max(0.0);
         Self((1.0 - least) / (1.0 + least) + ROUNDING)
@@ -88,7 +88,7 @@ impl MostDifferent {
     #[inline(always)]
     pub fn allows(self, difference: i64, a: &DifferenceSketch, b: &DifferenceSketch) -> bool {
         let sum = i64::from(a.size) + i64::from(b.size);
-        // A size may be larger than what it can say.
+        // A size ends at `i32::MAX`: the text may be larger.
         difference as f64 <= self.0 * sum as f64 || a.size.max(b.size) == i32::MAX
     }
 }

@@ -33,13 +33,14 @@ impl WeightMap {
     /// Makes a map of features and their weights in billionths, each at most 10^9. Features are normalised as texts
     /// are, and hashed with this seed.
     ///
-    /// If two of them are the same feature, returns it.
+    /// If two of them are the same in normal form, the inner result is an error with this feature.
     pub fn new(
         weights: Vec<(String, u32)>,
         case_fold: bool,
         ignored: Ignored,
         seed: u64,
     ) -> Result<Result<Self, String>> {
+        // Only accents change how a feature is written. What the other classes remove is no feature of any text.
         let ignored = Ignored { accents: ignored.accents, ..Ignored::default() };
         let mut features = with_capacity(weights.len())?;
         for (feature, weight) in weights {

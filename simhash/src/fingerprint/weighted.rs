@@ -12,7 +12,7 @@ pub struct WeightedFeatures {
     /// Features and perhaps pairs of neighbours.
     pub(super) table: FeatureTable,
     pub(super) options: Options,
-    /// Empty if the features have no pairs.
+    /// Empty without pairs, and without the option `weights`.
     pub(super) pair_factors: PairFactors,
 }
 

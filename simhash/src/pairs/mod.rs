@@ -1,4 +1,4 @@
-//! All near pairs of many [`fingerprints`] or [`texts`] at once, and the clusters that they make. Exact: no pair is
+//! All near pairs of many [`fingerprints`], and the clusters of many fingerprints or [`texts`]. Exact: no near pair is
 //! missed.
 //!
 //! The trees of clusters are a [`forest`]. [`components()`] joins pairs that come from many searches, by ids of any

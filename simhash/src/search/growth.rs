@@ -6,10 +6,10 @@
 //! sum of all n_i bits. Therefore everything at a distance below that sum has been found ([`Growth::complete_within`]).
 //! This is the pigeonhole principle of multi-index hashing (Norouzi, Punjani, Fleet, CVPR 2012), for any radii.
 //!
-//! For example, radius 0 in each of four blocks makes 4 look-ups. A fingerprint that they have not found differs in
-//! each block, so in at least 4 bits: everything within 3 bits has been found. For 5 bits, two of the blocks are looked
-//! up with radius 1 as well, 16 values each. What is left then differs in at least 2 + 2 + 1 + 1 = 6 bits. Looking up
-//! radius 1 in all blocks would find more than was asked for.
+//! For example, radius 0 in each of four blocks makes 4 probes. A fingerprint that they have not found differs in each
+//! block, so in at least 4 bits: everything within 3 bits has been found. To find everything within 5 bits, two of the
+//! blocks are looked up with radius 1 as well, 16 values each. What is left then differs in at least 2 + 2 + 1 + 1 = 6
+//! bits. Looking up radius 1 in all blocks would find more than was asked for.
 //!
 //! The next step is the cheapest one of the cheapest sequence of steps to the distance of the search. Costs rise with
 //! the radius, so always taking the cheapest step gives the cheapest radii. Costs are estimated for uniform

@@ -200,9 +200,9 @@ impl CountedSample {
         let candidates = (self.rows - 1.0) * share;
 
         // A sample exaggerates the differences between searches: the number that each finds scatters around its true
-        // value. The variance of the scatter is about the mean, or less if the sample is nearly the whole table. Two
-        // standard errors are added to it, because the mean is uncertain. So each number is moved towards the mean by
-        // the expected scatter (Louis, JASA 79, 1984), but never below the number that is found by chance.
+        // value. The variance of the scatter is about the mean, or less if the sample is nearly the whole table. The
+        // mean is uncertain, so two standard errors are added to the mean. Then each number is moved towards the mean
+        // by the expected scatter (Louis, JASA 79, 1984), but never below the number that is found by chance.
         let mean = sum / queries;
         let variance = found.iter().map(|&found| (found as f64 - mean).powi(2)).sum::<f64>() / queries;
         let sampled = self.sampled as f64 / self.rows;

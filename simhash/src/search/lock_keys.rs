@@ -24,7 +24,7 @@ impl LockKeys<'_> {
     }
 
     /// The keys of a fingerprint, in ascending order. Fingerprints that differ in at most `max_distance` bits share a
-    /// key: cut into one part more, they have an equal part.
+    /// key: of `max_distance` + 1 parts, one is equal.
     ///
     /// One in 16,000 pairs of fingerprints that have nothing in common shares a key within the distance 3, one in 30
     /// within 7, and one in 3 within 12.

@@ -1,5 +1,5 @@
-// The bits of a character's class, and characters that stand for others; shared by build.rs, which writes the table of
-// classes, and classes.rs, which reads it.
+// What build.rs, which writes the table of characters' classes, and classes.rs, which reads it, share: the bits of a
+// class, and which characters stand for others. Both include this file.
 
 /// Mask of the kind: how the tokenizer treats a character of normalised text.
 pub const KIND: u8 = 0b11;
@@ -47,8 +47,8 @@ pub fn look_alike(c: char) -> char {
     }
 }
 
-/// The digit 0 to 9 with the value of a decimal digit of any script. `zeros` are those of all scripts, in order: the
-/// other digits of a script follow its zero.
+/// The digit 0 to 9 with the value of `digit`, which is a decimal digit of any script. `zeros` are the digits 0 of all
+/// scripts, in ascending order: the other digits of a script follow its zero.
 pub fn ascii_digit(digit: char, zeros: &[char]) -> char {
     let zero = zeros[zeros.partition_point(|zero| *zero <= digit) - 1];
     char::from(b'0' + (digit as u32 - zero as u32) as u8)

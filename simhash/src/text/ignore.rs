@@ -162,9 +162,10 @@ fn named_address(normal: &str, from: usize, at: usize) -> Option<Range<usize>> {
     Some(from + before.len()..normal.len() - rest.len())
 }
 
-/// Where the labels end whose first point is at byte `at`, and the domain that they are, with its path: at least two
-/// labels, of which the last is one of [`TLDS`], or stands before a path; or at least three, of which the last is one
-/// of [`WORD_TLDS`]. The first label starts at or after byte `from`. The last address has been removed up to `copied`.
+/// Reads the labels around the point at byte `at`. Returns where they end and, if they are a domain, where it stands,
+/// with its path. A domain has at least two labels, of which the last is one of [`TLDS`] or stands before a path; or at
+/// least three, of which the last is one of [`WORD_TLDS`]. The first label starts at or after byte `from`. The last
+/// address has been removed up to `copied`.
 fn domain(normal: &str, copied: usize, from: usize, at: usize) -> (usize, Option<Range<usize>>) {
     let is_in_label = |c: char| is_in_word(c) || c == '-';
     let (mut rest, mut last, mut points) = (&normal[at..], "", 0);
@@ -187,7 +188,7 @@ fn domain(normal: &str, copied: usize, from: usize, at: usize) -> (usize, Option
     (end.max(at + 1), is_domain.then_some(start..path_end))
 }
 
-/// Where the address starts whose `://` or `www.` is at byte `at`, if one is: at or after byte `from`.
+/// Where an address starts, at or after byte `from`, that has `://` or `www.` at byte `at`; None if there is none.
 fn url_start(bytes: &[u8], from: usize, at: usize) -> Option<usize> {
     let rest = &bytes[at..];
     if rest.starts_with(b"://") {

@@ -383,7 +383,7 @@ impl fmt::Write for SignificantWriter<'_> {
                 continue;
             }
             self.out.push(match c {
-                // Capital I, whose small letter is i in all other languages.
+                // The dotless i of Turkish: its capital is I, the capital of i in all other languages.
                 '\u{131}' if self.case_fold => 'i',
                 _ if self.is_after_greek => base(c),
                 _ => stand_in(c, class),

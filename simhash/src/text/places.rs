@@ -97,7 +97,8 @@ impl Places {
     }
 }
 
-/// For each step, the last one first, the edits that are not before the starts and the ends of parts so far.
+/// For each step, the last one first, two cursors over its edits: one follows the starts of the parts, the other their
+/// ends.
 pub struct Finder<'a>(Vec<(Cursor<'a>, Cursor<'a>)>);
 
 type Cursor<'a> = Peekable<Box<dyn Iterator<Item = Edit> + 'a>>;

@@ -1,8 +1,8 @@
 //! Matches: where a text and a clue have the same words. And coverage: the share of the clue that is in matches.
 //!
 //! The texts are read twice: first for the [`tiles`](super::tiles), which need no more than a hash of each token, and
-//! then for the places of those tokens at which a match begins or ends. By characters, the clue is read for its letters
-//! before that.
+//! then for the places of those tokens at which a match begins or ends. Where characters are compared, the clue is read
+//! before that, for its letters.
 
 use std::iter;
 use std::ops::Range;
@@ -21,7 +21,7 @@ use crate::text::normalise::normalise_with_edits;
 use crate::text::places::Places;
 use crate::ticking::{sort, ticking};
 
-/// The `changed` of [`matches()`] for users, and its largest value.
+/// The largest `changed` of [`matches()`], which SQL and the clients use.
 pub const MAX_CHANGED: usize = 2;
 
 /// The number of tokens of the content for each long run that is known at a time. A text has at most half as many words
@@ -32,7 +32,8 @@ const LETTERS_PER_LONG_RUN: usize = 64;
 const MIN_LONG_RUNS: usize = 1 << 12;
 const MAX_LONG_RUNS: usize = 1 << 20;
 
-/// What stands in two texts. A text has at most 1 GB.
+/// Words in a row that a content and a clue share, perhaps with changed ones between them. Positions fit 32 bits,
+/// because a text has at most 1 GB.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match {
     /// Where it stands in the content and in the clue, as both are stored.
@@ -110,7 +111,8 @@ pub(super) struct SharedRuns {
     clue_tokens: usize,
 }
 
-/// Finds the runs by tokens as small as the clue's letters allow, since a text may have as many letters as bytes.
+/// Finds the runs. Where characters are compared, and the clue has few different letters, a token takes one or two
+/// bytes instead of four: a text may have as many letters as bytes.
 pub(super) fn find_shared_runs(
     fingerprinter: &mut Fingerprinter,
     content: &str,

@@ -1,16 +1,16 @@
 //! Passages: which texts have a sentence, an excerpt or a quotation in common (winnowing: Schleimer, Wilkerson and
 //! Aiken, SIGMOD 2003).
 //!
-//! A run starts at each word. It has three words if these have [`SHORT_RUN_LETTERS`] letters, and otherwise four,
-//! because many texts share three short words by chance. At a letter of a script without spaces, a run of five letters
-//! starts. Of each window of [`WINDOW`] runs that start one after the other, the run with the smallest hash is a
-//! passage. Nothing outside the window decides that. So two texts that share a whole window have a passage in common,
+//! A run starts at each word. It has three words if these have [`SHORT_RUN_LETTERS`] letters or more, and otherwise
+//! four, because many texts share three short words by chance. At a letter of a script without spaces, a run of five
+//! letters starts. Of each window of [`WINDOW`] runs that start one after the other, the run with the smallest hash is
+//! a passage. Nothing outside the window decides that. So two texts that share a whole window have a passage in common,
 //! wherever it stands in them:
 //!
 //! ```text
-//! runs            the quick brown fox | quick brown fox | brown fox jumps | fox jumps over the
-//! hashes          77                    31                58                12
-//! windows of 3    77 31 58: 31          31 58 12: 12      passages: 12, 31
+//! runs            the quick brown | quick brown fox | brown fox jumps | fox jumps over the
+//! hashes          77                31                58                12
+//! windows of 3    77 31 58: 31      31 58 12: 12      passages: 12, 31
 //! ```
 //!
 //! Where more than [`GAP`] runs follow from one of these passages to the next, the run in the middle is a passage too.
@@ -162,7 +162,8 @@ impl ShortClue {
     }
 }
 
-/// Whether a text has a passage in common with a clue's runs, and at least this share of its words.
+/// Whether a text has a passage in common with a clue's runs, and at least this share of its words. The inner result is
+/// an error if the clue is too short. A clue without a word is in no text.
 pub fn contains(
     fingerprinter: &mut Fingerprinter,
     content: &str,
@@ -253,7 +254,7 @@ impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<E> {
     #[inline]
     fn emit_run(&mut self, start: usize, length: usize) -> Result<()> {
         let mut hashes = [0; 8 * SPACELESS_RUN];
-        // As many tokens for each length, for the same reason.
+        // All tokens of the longest run, whatever the length is: a branch on the length would be mispredicted.
         for (bytes, number) in hashes.chunks_exact_mut(8).zip(start..) {
             bytes.copy_from_slice(&self.token(number).hash.to_le_bytes());
         }
@@ -338,7 +339,7 @@ impl Window {
 
     fn end(mut self) -> Result<Vec<u64>> {
         if self.runs > 0 {
-            // The window of the last run, of which the ninth is missing.
+            // A window of eight runs: the ninth would go beyond the text, and need not count (see [`WINDOW`]).
             self.slide((self.runs + 2).saturating_sub(WINDOW).max(1), self.runs)?;
             self.bridge(self.runs + 1)?;
         }

@@ -60,7 +60,8 @@ pub fn token(hash: u64, is_spaceless: bool) -> u32 {
     (hash as u32 & (u32::TAKEN - 2)).max(2) | u32::from(is_spaceless)
 }
 
-/// A hash of the shortest beginning that has at least `least` tokens and weighs as much as a run, and its length.
+/// A hash of the shortest beginning that has at least `least` tokens and weighs as much as a run, and its length. None
+/// if the tokens are too few, or if a token before that is taken or unknown.
 #[inline]
 pub fn beginning<T: Token>(tokens: &[T], least: usize) -> Option<(u32, usize)> {
     let (mut hash, mut weight) = (0u64, 0);

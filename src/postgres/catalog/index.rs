@@ -95,7 +95,7 @@ impl Index {
                 name: CStr::from_ptr((*index.rd_rel).relname.data.as_ptr()).to_owned(),
                 keys,
                 columns: columns.to_vec(),
-                // A catalog has no missing values, so that no descriptor is needed.
+                // No descriptor is needed: ADD COLUMN has left no missing values in a catalog.
                 is_partial: !pg_sys::heap_attisnull(index.rd_indextuple, predicate, std::ptr::null_mut()),
                 is_valid,
                 is_partition: index.is_partition(),

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char};
 
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
-use pgrx::spi::{quote_identifier, quote_qualified_identifier};
+use pgrx::spi::quote_qualified_identifier;
 
 use super::citus::{distribution, is_coordinator};
 use super::column::Column;
@@ -33,15 +33,15 @@ impl Target {
     /// kind, or has another owner. With a stronger lock than that of a SELECT, its names are locked too, and by
     /// [`Target::family`] those of its inheritors.
     pub fn lock<T>(oid: Oid, lock: Lock, run: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
-        Self::lock_checked(oid, lock, false, run)
+        Self::lock_of_kind(oid, lock, false, run)
     }
 
     /// Locks a table as [`Target::lock`] does, or a materialized view.
     pub fn lock_indexable<T>(oid: Oid, lock: Lock, run: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
-        Self::lock_checked(oid, lock, true, run)
+        Self::lock_of_kind(oid, lock, true, run)
     }
 
-    fn lock_checked<T>(oid: Oid, lock: Lock, may_be_view: bool, run: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+    fn lock_of_kind<T>(oid: Oid, lock: Lock, may_be_matview: bool, run: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         // A user who may not change a table must not be able to lock it.
         check_is_owner(oid)?;
         if Relation::open_until_end(oid, lock).is_none() {
@@ -50,7 +50,7 @@ impl Target {
         // The owner may have changed while we waited for the lock.
         check_is_owner(oid)?;
         let target = Self::locked(oid, lock > ACCESS_SHARE)?;
-        target.check_kind(may_be_view)?;
+        target.check_kind(may_be_matview)?;
         target.check_is_on_coordinator()?;
         as_owner(target.owner, || run(&target))
     }
@@ -78,8 +78,8 @@ impl Target {
     }
 
     /// The current qualified, quoted name. If the names are not locked, a statement may find another table by it.
-    pub fn sql(&self) -> String {
-        relation_sql(self.oid).ok().flatten().unwrap_or_else(|| quote_identifier(&self.name))
+    pub fn sql(&self) -> Result<String> {
+        relation_sql(self.oid)?.ok_or_else(|| no_such_relation(self.oid))
     }
 
     /// The qualified, quoted name of an index of the table.
@@ -111,15 +111,15 @@ impl Target {
         self.relkind == pg_sys::RELKIND_FOREIGN_TABLE
     }
 
-    fn check_kind(&self, may_be_view: bool) -> Result<()> {
+    fn check_kind(&self, may_be_matview: bool) -> Result<()> {
         // SAFETY: the relation is open until the call returns.
         if unsafe { pg_sys::IsCatalogRelation(self.open().as_ptr()) } {
             return Err(wrong_kind(format!("\"{}\" is a system catalog", self.name)));
         }
-        if may_be_view && self.is_indexable() || self.is_ordinary() || self.is_partitioned() {
+        if may_be_matview && self.is_indexable() || self.is_ordinary() || self.is_partitioned() {
             return Ok(());
         }
-        let (name, detail) = if may_be_view {
+        let (name, detail) = if may_be_matview {
             ("table or materialized view", "It must be an ordinary or a partitioned table, or a materialized view.")
         } else {
             ("table", "It must be an ordinary or a partitioned table.")
@@ -152,6 +152,7 @@ impl Target {
     /// Refuses to change a table that Citus manages, except on the coordinator. On another server, some commands would
     /// fail after others have changed the table on all servers.
     fn check_is_on_coordinator(&self) -> Result<()> {
+        // Without locked names, the command only reads the table.
         if !self.has_locked_names || distribution(self.oid)?.is_none() || is_coordinator() {
             return Ok(());
         }
@@ -161,7 +162,7 @@ impl Target {
             .with_hint("Connect to the coordinator, and run the command there."))
     }
 
-    /// Refuses partitions, which have the columns of their table.
+    /// Refuses a partition: its columns can only change with those of the partitioned table.
     pub fn check_is_no_partition(&self) -> Result<()> {
         if !self.open().is_partition() {
             return Ok(());

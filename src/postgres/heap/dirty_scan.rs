@@ -67,7 +67,8 @@ impl EntrySet {
 pub struct DirtySearch<'a> {
     /// When it began.
     pub since: &'a Moment,
-    /// The entries whose rows no longer exist. The scans add others.
+    /// The entries whose rows no longer exist, to which the scans add others. Each search needs a new set: VACUUM may
+    /// give the tid of such an entry to a new row.
     pub entries_without_row: &'a EntrySet,
 }
 

@@ -263,7 +263,7 @@ unsafe fn offset(columns: pg_sys::TupleDesc, attnum: i16) -> Option<usize> {
     Some(offset.next_multiple_of(align_of::<i64>()))
 }
 
-/// The number of keys of [`EntryScan::look_up`]: of `before` keys, an integer, and perhaps a range of the next one.
+/// The number of scan keys of [`EntryScan::look_up`]: `before` keys, one for the integer, and two for a range.
 pub fn key_count(before: usize, has_range: bool) -> usize {
     before + if has_range { 3 } else { 1 }
 }

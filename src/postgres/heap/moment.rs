@@ -68,7 +68,7 @@ pub struct Awaited {
 }
 
 impl Awaited {
-    /// Waits for the transaction's end.
+    /// Waits as [`Transaction::wait`] does.
     pub fn wait(self) {
         self.transaction.wait(&Relation::open(self.table), self.tid);
     }

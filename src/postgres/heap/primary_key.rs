@@ -24,7 +24,7 @@ struct KeyColumn {
     comparison: Oid,
 }
 
-/// Copies of the values of a row's primary key.
+/// Copies of the values of a row's primary key, in the memory context in which [`PrimaryKey::of_row`] was called.
 #[derive(Default)]
 pub struct KeyValue(Vec<Datum>);
 

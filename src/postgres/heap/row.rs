@@ -66,8 +66,8 @@ impl<'a> Row<'a> {
         self.varlena(column).is_some_and(|value| unsafe { varatt_is_1b_e(value.as_ptr().cast()) })
     }
 
-    /// The stored bytes of the values of these columns, which are the same in a version that leaves them as they are:
-    /// of a value out of line, its position. None if one is NULL, or of a type of fixed length.
+    /// The stored bytes of the values of these columns: for a value out of line, its TOAST pointer. A new version that
+    /// leaves the values unchanged has the same bytes. None if a value is NULL, or of a type of fixed length.
     pub fn stored_bytes(self, columns: &[i16]) -> Option<Vec<u8>> {
         let values: Option<Vec<_>> = columns.iter().map(|&column| self.varlena(column)).collect();
         values.map(|values| values.concat())

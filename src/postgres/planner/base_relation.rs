@@ -38,6 +38,15 @@ pub struct Equality {
     pub share: f64,
 }
 
+/// What a path costs, in the planner's units.
+#[derive(Clone, Copy, Debug)]
+pub struct Costs {
+    /// Until its first row is returned.
+    pub startup: f64,
+    /// Until its last row is returned.
+    pub total: f64,
+}
+
 impl BaseRelation {
     /// The relation for which the planner calls the hook; None if the planner has proved that it has no rows.
     ///
@@ -119,7 +128,7 @@ impl BaseRelation {
         self.all_conditions().into_iter().filter(|condition| self.may_come_first(condition)).collect()
     }
 
-    /// The conditions, including those that others must be evaluated before.
+    /// All conditions, including those that must be evaluated after others.
     pub fn all_conditions(&self) -> Vec<Condition> {
         // SAFETY: both are lists of RestrictInfo nodes.
         unsafe {
@@ -178,9 +187,9 @@ impl BaseRelation {
         }
     }
 
-    /// The indexes of the table that the query can use: they have all rows that fulfil its conditions. Those that
-    /// `may_serve` refuses, by the types of their keys and by whether other columns are included, need not be opened,
-    /// which takes time in each partition.
+    /// The indexes of the table that the query can use: they have all rows that fulfil its conditions. `may_serve` gets
+    /// the types of an index's keys, and whether other columns are included. An index that it refuses is left out, and
+    /// need not be opened, which takes time in each partition.
     pub fn indexes(&self, may_serve: impl Fn(&[Oid], bool) -> bool) -> Vec<Oid> {
         let may_serve = |index: &&pg_sys::IndexOptInfo| {
             // SAFETY: an index has a type for each key.
@@ -304,7 +313,7 @@ impl BaseRelation {
     }
 
     /// Offers a custom path to the planner. Its parameters come from `outer`. `is_ordered` says whether it has the
-    /// order of the query's first sort key. `startup` and `total` are its costs.
+    /// order of the query's first sort key.
     ///
     /// # Safety
     /// `private` is the list from which `methods` makes a plan.
@@ -312,7 +321,7 @@ impl BaseRelation {
         &self,
         outer: Outer,
         is_ordered: bool,
-        [startup, total]: [f64; 2],
+        Costs { startup, total }: Costs,
         private: *mut pg_sys::List,
         methods: &'static pg_sys::CustomPathMethods,
     ) {

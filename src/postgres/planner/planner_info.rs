@@ -37,7 +37,8 @@ impl Planner {
         unsafe { !root.is_null() && !(*root).parse.is_null() }.then_some(Self(root))
     }
 
-    /// The one table whose columns an expression refers to, and its index in the range table; None for others.
+    /// The only table whose columns an expression refers to: its index in the range table, and its OID. None if the
+    /// expression refers to several relations, to none, or to one that is not a table.
     pub fn table_of(self, expression: Expression) -> Option<(i32, Oid)> {
         // SAFETY: the planner and the expression are valid. The range table has an entry for each relation of the set.
         unsafe {

@@ -18,8 +18,8 @@ pub enum Request<'a> {
     WindowCost { planner: Planner, function: Oid, arguments: Vec<Expression> },
 }
 
-/// Calls `respond` with a request. It returns None, or writes an answer into the request: only
-/// [`Request::Selectivity`] has a field for one. The others are made so that it can raise errors and warnings.
+/// Calls `respond` with a request. `respond` returns None, or writes an answer into the request: only
+/// [`Request::Selectivity`] has a field for an answer. For the other requests, it can only raise errors and warnings.
 pub fn answer(request: Internal, respond: impl FnOnce(Request<'_>) -> Result<Option<()>>) -> Result<Internal> {
     let datum = request.unwrap().unwrap_or_else(Datum::null);
     // SAFETY: the planner passes a support request, of the type that its tag says, with pointers that stay valid.

@@ -75,7 +75,7 @@ impl BlockIndexes<'_> {
         } else {
             [self.source.block_sql(self.schema, block, self.blocks)?, self.source.fingerprint_sql(self.schema)?]
         };
-        let (table_name, keys) = (table.sql(), self.scope.keys(keys));
+        let (table_name, keys) = (table.sql()?, self.scope.keys(keys));
         let command = format!("CREATE INDEX {} ON {table_name} USING btree ({keys})", quote_identifier(&name));
         Ok((name, command))
     }

@@ -33,7 +33,7 @@ pub fn tables_to_analyze(family: &[Target]) -> Vec<&Target> {
 pub fn analyze(family: &[Target], columns: &str) -> Result<()> {
     for member in tables_to_analyze(family) {
         notice(format!("analyzing table \"{}\"", member.name));
-        execute(&format!("ANALYZE {}{columns}", member.sql()))?;
+        execute(&format!("ANALYZE {}{columns}", member.sql()?))?;
     }
     Ok(())
 }

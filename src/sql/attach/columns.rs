@@ -85,10 +85,10 @@ impl<'a> Columns<'a> {
             Ok(format!("ADD COLUMN {} {}", quote_identifier(&column.name), self.definition(column.meaning)?))
         };
         let additions = missing.iter().map(addition).collect::<Result<Vec<_>>>()?;
-        execute(&format!("ALTER TABLE {} {}", table.sql(), additions.join(", ")))?;
-        // A partition that is detached later is a table of its own, with its columns.
+        execute(&format!("ALTER TABLE {} {}", table.sql()?, additions.join(", ")))?;
+        // A partition that is detached later is a table of its own, so its columns need the comments too.
         for (member, column) in family.iter().flat_map(|member| missing.iter().map(move |column| (member, column))) {
-            let object = format!("COLUMN {}.{}", member.sql(), quote_identifier(&column.name));
+            let object = format!("COLUMN {}.{}", member.sql()?, quote_identifier(&column.name));
             execute(&self.wanted.prefix.comment_command(&object, &self.describe(column.meaning)))?;
         }
         self.check_foreign_tables(family)?;
@@ -103,7 +103,7 @@ impl<'a> Columns<'a> {
         let source = quote_identifier(&self.wanted.source.column);
         let expression = self.expression(Meaning::Fingerprint)?;
         for table in family.iter().filter(|member| member.is_foreign()) {
-            let name = table.sql();
+            let name = table.sql()?;
             execute(&format!("SELECT {columns} FROM ONLY {name} LIMIT 1"))?;
             let query = format!(
                 "SELECT FROM (SELECT {fingerprint} IS DISTINCT FROM {expression} AS is_other FROM ONLY {name} \

@@ -45,7 +45,8 @@ struct Attached {
     columns: Vec<String>,
     /// Columns that are no longer generated, and so are left.
     changed: Vec<String>,
-    /// The indexes of the table and its inheritors. One on a partition is dropped with that on the partitioned table.
+    /// The indexes of the table and its inheritors, without those that PostgreSQL drops with an index of a partitioned
+    /// table.
     indexes: Vec<Index>,
 }
 
@@ -85,7 +86,7 @@ impl Attached {
             notice(format!("dropping from table \"{}\" the columns {}", table.name, in_quotes(&self.columns)));
             let drop = |column| format!("DROP COLUMN {}", quote_identifier(column));
             let drops: Vec<_> = self.columns.iter().map(drop).collect();
-            execute(&format!("ALTER TABLE {} {}", table.sql(), drops.join(", ")))?;
+            execute(&format!("ALTER TABLE {} {}", table.sql()?, drops.join(", ")))?;
         }
         for column in &self.changed {
             notice(format!("leaving column \"{column}\", which is no longer generated"));
@@ -137,8 +138,8 @@ impl Attached {
     }
 }
 
-/// Whether `member`, which is `table` or an inheritor, loses the column when `table` is detached. It stays if `table`
-/// inherits it from a parent, or if the inheritor had it before it got its parent, with all that depends on it.
+/// Whether `member`, which is `table` or an inheritor, loses the column when `table` is detached. The column stays,
+/// with all that depends on it, if `table` inherits it from a parent, or if an inheritor also defines it itself.
 fn loses_column(table: &Target, member: &Target, column: &Column) -> bool {
     column.is_local == (member.oid == table.oid)
 }

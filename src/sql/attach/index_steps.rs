@@ -25,8 +25,8 @@ pub struct Step {
 
 /// What a command does, for messages.
 pub enum Action {
-    /// Builds the index of this name on this table.
-    Build(String, String),
+    /// Builds or rebuilds an index.
+    Build { index: String, table: String },
     /// Drops the index of this name, which is not valid.
     Drop(String),
     /// Attaches an index of a partition to that of the partitioned table.
@@ -36,31 +36,33 @@ pub enum Action {
 }
 
 /// The steps for a family. If `is_concurrent`, none of them blocks writers while it builds an index.
-pub fn steps(wanted: &BandIndexes<'_>, family: &[Target], is_concurrent: bool) -> Result<Vec<Step>> {
+pub fn list_steps(wanted: &BandIndexes<'_>, family: &[Target], is_concurrent: bool) -> Result<Vec<Step>> {
     let existing = family.iter().map(|member| Ok((member.oid, wanted.existing(member)?)));
     let existing = existing.collect::<Result<HashMap<_, _>>>()?;
     let concurrently = if is_concurrent { "CONCURRENTLY " } else { "" };
     let names = IndexNames::default();
-    let mut steps = Steps { wanted, family, existing: &existing, concurrently, names, steps: Vec::new() };
+    let mut plan = Plan { wanted, family, existing: &existing, concurrently, names, steps: Vec::new() };
     for band in 0..wanted.bands {
         for member in tables_to_name(family) {
-            steps.complete(member, band, None)?;
+            plan.complete(member, band, Parent::None)?;
         }
     }
     // A session may have ended before it analyzed the table.
     let lacks_statistics = |member: &Target| {
-        let is_without = |(_, index): &(_, Index)| index.is_valid && !index.has_statistics(wanted.scope.names().len());
-        member.is_indexable() && member.open().page_count() > 0 && existing[&member.oid].iter().any(is_without)
+        // The band follows the columns of the scope.
+        let lacks = |(_, index): &(_, Index)| index.is_valid && !index.has_statistics(wanted.scope.names().len());
+        member.is_indexable() && member.open().page_count() > 0 && existing[&member.oid].iter().any(lacks)
     };
-    if steps.steps.iter().any(|step| matches!(step.action, Action::Build(..))) || family.iter().any(lacks_statistics) {
+    let builds = |step: &Step| matches!(step.action, Action::Build { .. });
+    if plan.steps.iter().any(builds) || family.iter().any(lacks_statistics) {
         for member in tables_to_analyze(family) {
-            steps.push(format!("ANALYZE {}", member.sql()), Action::Analyze(member.name.clone()));
+            plan.push(format!("ANALYZE {}", member.sql()?), Action::Analyze(member.name.clone()));
         }
     }
-    Ok(steps.steps)
+    Ok(plan.steps)
 }
 
-struct Steps<'a> {
+struct Plan<'a> {
     wanted: &'a BandIndexes<'a>,
     family: &'a [Target],
     /// The indexes on bands of the text that each table has, with the bands.
@@ -68,6 +70,16 @@ struct Steps<'a> {
     concurrently: &'static str,
     names: IndexNames,
     steps: Vec<Step>,
+}
+
+/// The index that the index of a partition is attached to.
+#[derive(Clone, Copy, PartialEq)]
+enum Parent {
+    /// None: the table is no partition, or its index is on its own.
+    None,
+    /// One that does not exist yet.
+    NotBuilt,
+    Index(Oid),
 }
 
 /// An index that exists once the steps so far have been run.
@@ -83,14 +95,13 @@ impl Built {
     }
 }
 
-impl<'a> Steps<'a> {
-    /// Gives a table and its partitions their indexes on a band.
-    ///
-    /// For a partition, `parent` is the index that its own is attached to, or the invalid OID if that index does not
-    /// exist yet. An index that is attached to another one does not count.
-    fn complete(&mut self, table: &Target, band: usize, parent: Option<Oid>) -> Result<Built> {
-        let is_usable =
-            |index: &&Index| parent.is_none_or(|parent| !index.is_partition || parent_of(index.oid) == Some(parent));
+impl<'a> Plan<'a> {
+    /// Gives a table and its partitions their indexes on a band. An index that is attached to another one than `parent`
+    /// is not used.
+    fn complete(&mut self, table: &Target, band: usize, parent: Parent) -> Result<Built> {
+        let is_usable = |index: &&Index| {
+            parent == Parent::None || !index.is_partition || parent_of(index.oid).map(Parent::Index) == Some(parent)
+        };
         let indexes: Vec<_> = self.indexes_on(table, band).filter(is_usable).collect();
         if !table.is_partitioned() {
             self.drop_invalid(table, band)?;
@@ -105,9 +116,9 @@ impl<'a> Steps<'a> {
         let Some(attached) = indexes.iter().find(|index| index.is_partition) else {
             return self.create(table, band, "");
         };
-        // PostgreSQL drops an attached index with its parent only.
+        // Rebuild it: PostgreSQL drops an attached index only together with its parent.
         let built = Built::of(table, attached)?;
-        let action = Action::Build(attached.name()?, table.name.clone());
+        let action = Action::Build { index: attached.name()?, table: table.name.clone() };
         self.push(format!("REINDEX INDEX {}{}", self.concurrently, built.sql), action);
         Ok(built)
     }
@@ -116,14 +127,15 @@ impl<'a> Steps<'a> {
     /// yet, or a new one.
     fn complete_partitioned(&mut self, table: &Target, band: usize, index: Option<&Index>) -> Result<Built> {
         if index.is_none() && self.concurrently.is_empty() && !self.has_incomplete_part(table, band) {
-            // One command builds the indexes of all partitions. It would attach those that are not valid.
+            // One command builds the indexes of all partitions. It also attaches existing indexes that are not valid:
+            // drop these first.
             self.drop_invalid(table, band)?;
             return self.create(table, band, "");
         }
-        let oid = index.map_or(Oid::INVALID, |index| index.oid);
+        let parent = index.map_or(Parent::NotBuilt, |index| Parent::Index(index.oid));
         let mut parts = Vec::new();
         for partition in self.partitions(table) {
-            parts.push(self.complete(partition, band, Some(oid))?);
+            parts.push(self.complete(partition, band, parent)?);
         }
         let built = match index {
             Some(index) => Built::of(table, index)?,
@@ -154,9 +166,9 @@ impl<'a> Steps<'a> {
         let name = self.names.choose(table, &format!("simhash_band{band}"), self.wanted.scope)?;
         let concurrently = if table.is_partitioned() { "" } else { self.concurrently };
         let (quoted, keys) = (quote_identifier(&name), self.wanted.keys(band));
-        let sql = format!("CREATE INDEX {concurrently}{quoted} ON {only}{} USING btree ({keys})", table.sql());
+        let sql = format!("CREATE INDEX {concurrently}{quoted} ON {only}{} USING btree ({keys})", table.sql()?);
         let built = Built { sql: table.index_sql(&name)?, is_attached: false };
-        self.push(sql, Action::Build(name, table.name.clone()));
+        self.push(sql, Action::Build { index: name, table: table.name.clone() });
         Ok(built)
     }
 

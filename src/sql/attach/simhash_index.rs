@@ -17,7 +17,7 @@ use simhash::fingerprint::bands::MAX_BANDS;
 
 use super::band_indexes::{BandIndexes, SourceText};
 use super::command;
-use super::index_steps::{Action, steps};
+use super::index_steps::{Action, list_steps};
 use crate::sql::arguments::required;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND, SIMHASH_SIZE};
 use crate::sql::indexed::scope::Scope;
@@ -37,18 +37,18 @@ fn simhash_index(
     let lock = SHARE_ROW_EXCLUSIVE;
     let build = |schema, family: &[Target]| {
         let wanted = asked.indexes(schema, family)?;
-        let steps = steps(&wanted, family, false)?;
+        let steps = list_steps(&wanted, family, false)?;
         if steps.is_empty() {
             notice(format!("table \"{}\" already has these indexes, skipping", family[0].name));
             return Ok(());
         }
-        let builds = steps.iter().filter(|step| matches!(step.action, Action::Build(..))).count();
+        let builds = steps.iter().filter(|step| matches!(step.action, Action::Build { .. })).count();
         let mut number = 0;
         for step in steps {
             match step.action {
-                Action::Build(name, table) => {
+                Action::Build { index, table } => {
                     number += 1;
-                    notice(format!("building index {number} of {builds}: \"{name}\" on table \"{table}\""));
+                    notice(format!("building index {number} of {builds}: \"{index}\" on table \"{table}\""));
                 }
                 Action::Drop(name) => notice(format!("dropping index \"{name}\", which is not valid")),
                 Action::Analyze(table) => notice(format!("analyzing table \"{table}\"")),
@@ -73,7 +73,7 @@ fn simhash_index_commands(
 ) -> Result<SetOfIterator<'static, AnyElement>> {
     let target = required(target, "target")?;
     let asked = Asked::read(source, options, bands, scope)?;
-    let list = |schema, family: &[Target]| steps(&asked.indexes(schema, family)?, family, true);
+    let list = |schema, family: &[Target]| list_steps(&asked.indexes(schema, family)?, family, true);
     let steps = Target::lock_indexable(target, ACCESS_SHARE, |table| command::run(call, table, ACCESS_SHARE, list))?;
     if !steps.is_empty() {
         let subject =

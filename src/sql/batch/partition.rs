@@ -40,8 +40,9 @@ const FIRST_REPRESENTATIVE: u32 = 3;
 /// The key of the row that represents the current row; None if that key or the result is NULL.
 ///
 /// At the first row of a partition, `compute` returns for each row the position of the row that represents it: an
-/// earlier row that represents itself, or itself. None if all results are NULL. The partition's memory holds 4 bytes
-/// for each row, and the keys of rows that represent others. `names_itself` says whether the result for a row that
+/// earlier row that represents itself, or itself. It must also set the number of each row, to [`ALONE`] or
+/// [`NO_RESULT`]. It returns None, and sets nothing, if all results are NULL. The partition's memory holds 4 bytes for
+/// each row, and the keys of rows that represent others. `names_itself` says whether the result for a row that
 /// represents itself is its own key, or NULL. `result_name` names the result in an error.
 pub fn key_of_current_row(
     call: Call<'_>,

@@ -1,8 +1,9 @@
 //! `simhash_block`.
 //!
 //! It is LEAKPROOF, so that it can be used in an index scan under row-level security. A leakproof function must never
-//! fail while a query runs, because whether it is called at all may depend on rows that the user may not see. So
-//! a constant layout that does not exist is an error at planning time, and one from data or parameters gives NULL.
+//! fail while a query runs, because whether it is called at all may depend on rows that the user may not see. So a
+//! layout that does not exist is an error if it is known when the query is planned: as a constant, or as a parameter in
+//! a custom plan. Otherwise, the function returns NULL.
 
 use pgrx::datum::Internal;
 use pgrx::prelude::*;

@@ -37,7 +37,7 @@ struct LastText {
     computed: Computed,
 }
 
-/// What has been computed of a text, which is None for a text without a feature.
+/// What has been computed for a text: None if the text has no feature.
 enum Computed {
     Fingerprint(Option<u64>),
     Summary(Option<Rc<Summary>>),
@@ -51,7 +51,8 @@ thread_local! {
 
 thread_local! {
     static CACHE: RefCell<FingerprintCache> = RefCell::default();
-    /// Memory for the next text. A cancelled query, which unwinds, has taken it, so that it is freed.
+    /// Memory that is used again for the next text. It is taken out while it is in use, so unwinding frees it if the
+    /// query is cancelled.
     static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 

@@ -63,7 +63,7 @@ fn simhash_headline(
     Ok(text_from_utf8(&shown))
 }
 
-/// Reads the parameters of `ts_headline`, as it does.
+/// Reads five of the parameters of `ts_headline`, in its syntax; an error for any other.
 fn read_style(text: TextArgument<'_>) -> Result<Style> {
     let mut style = Style::default();
     for (name, value) in parameters(text)? {

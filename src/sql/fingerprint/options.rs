@@ -8,7 +8,8 @@ use postgres::error::{ErrorReport, Explain, Result, algorithm_error, invalid_par
 use postgres::json::{RawJsonb, to_json};
 use postgres::text::{RawText, decode};
 use simhash::criterion::{self, CriterionDocument, TextCriterion};
-use simhash::fingerprint::options::{InvalidOptions, Options, Reason};
+use simhash::fingerprint::invalid_options::{InvalidOptions, Reason};
+use simhash::fingerprint::options::Options;
 use simhash::memory::check_available;
 
 /// Options or a criterion, as they are passed: a `jsonb`, or JSON in the server's encoding.
@@ -33,7 +34,7 @@ struct CachedDocument<T> {
     parsed: T,
 }
 
-/// The longest document, in bytes: a thousand weights of long features.
+/// The limit on the length of a document, in bytes: enough for a thousand weights of long features.
 pub const MAX_DOCUMENT_BYTES: usize = 128 << 10;
 /// The memory that the JSON parser and the map of weights take for each byte of a document, in bytes: 5 MB at most.
 const MEMORY_PER_BYTE: usize = 40;
@@ -81,7 +82,7 @@ pub fn laid_over(document: &str, others: &str) -> Result<String> {
 
 impl<T: Clone> DocumentCache<T> {
     fn read(&self, document: JsonDocument<'_>, from_json: impl Fn(&str) -> Result<T, InvalidOptions>) -> Result<T> {
-        // A text is malformed input. A jsonb is JSON, so an error means that its value is wrong.
+        // A text may not be JSON at all. A jsonb always is, so an error means that its content is wrong.
         let (bytes, is_jsonb, malformed) = match document {
             JsonDocument::Text(text) => (text, false, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION),
             JsonDocument::Jsonb(jsonb) => (jsonb, true, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE),
@@ -98,9 +99,9 @@ impl<T: Clone> DocumentCache<T> {
             return Ok(cached[0].parsed.clone());
         }
         drop(cached);
-        // There must be memory to read the document, and to report what is wrong with it. If the JSON parser were
-        // refused memory, or PostgreSQL for an error with a long key, the process would end, and PostgreSQL would end
-        // all sessions.
+        // There must be memory to read the document, and to report what is wrong with it. If the JSON parser got no
+        // memory, or PostgreSQL none for an error with a long key, the process would end, and PostgreSQL would end all
+        // sessions.
         check_available(bytes.len() * MEMORY_PER_BYTE).map_err(algorithm_error)?;
         // SAFETY: an argument or a constant of type jsonb.
         let json = if is_jsonb { Cow::Owned(unsafe { to_json(bytes) }) } else { Cow::Borrowed(bytes) };

@@ -20,7 +20,7 @@ const MAX_CACHED_CLUE_BYTES: usize = 1 << 20;
 thread_local! {
     /// The last clue: without an index, a search asks for its runs once for each row.
     static LAST_CLUE: RefCell<LastClue> = RefCell::default();
-    /// When the last statement began that got the notice about its clue.
+    /// The start time of the last statement that got the notice about its clue.
     static NOTICED: Cell<pg_sys::TimestampTz> = const { Cell::new(0) };
 }
 

@@ -117,7 +117,7 @@ impl LastTexts {
 }
 
 impl ComputedText {
-    /// Calls `compare` with the features of the text, which is the first of these, and with the other text.
+    /// Calls `compare` with the features of `text`, to which `self` belongs, and with the other text.
     fn compare<T>(
         &mut self,
         [text, other]: [TextArgument<'_>; 2],

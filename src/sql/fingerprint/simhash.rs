@@ -97,7 +97,7 @@ fn simhash_from_hex(digits: RawText<'_>) -> Option<i64> {
 /// The fingerprint that another system stores as an unsigned number. A number from 2^63 on becomes a negative bigint.
 #[pg_extern(sql = false)]
 fn simhash_from_unsigned(number: AnyNumeric) -> Result<i64> {
-    // The upper half of the numbers becomes positive, so that PostgreSQL converts it. It also rounds.
+    // PostgreSQL converts only signed numbers, so shift the range. The conversion rounds, so compare the result.
     let shifted = i64::try_from(number.clone() - AnyNumeric::from(1u64 << 63)).ok();
     let bits =
         shifted.map(|shifted| shifted ^ i64::MIN).filter(|bits| AnyNumeric::from(bits.cast_unsigned()) == number);

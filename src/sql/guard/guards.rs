@@ -15,7 +15,7 @@ use postgres::json::{object, string, to_jsonb};
 use postgres::owner::is_owner;
 use postgres::subtransaction::try_in_subtransaction;
 use postgres::text::text_from_server_string;
-use postgres::trigger::{is_before_each_row, is_enabled, protocol_violated};
+use postgres::trigger::{fires_before_each_row, is_enabled, protocol_violated};
 use serde_json::Value;
 
 use super::definition::arguments::{Arguments, TRIGGER_NAME, USAGE};
@@ -47,8 +47,8 @@ fn read_definition(arguments: &[u8]) -> Result<String> {
         return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message));
     }
     let document = object(Arguments::parse_stored(arguments)?.to_json_members()?);
-    // Each number becomes the shortest one of the same `f64`, which is what it means here: `jsonb` refuses numbers of
-    // very many digits, such as 1e-99999.
+    // A guard reads a number as an `f64`, so write the shortest decimal of this `f64`: `jsonb` refuses numbers of very
+    // many digits, such as 1e-99999.
     let unreadable =
         |error: serde_json::Error| user_error(PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, error.to_string());
     serde_json::from_str::<Value>(&document).map(|document| document.to_string()).map_err(unreadable)
@@ -69,7 +69,7 @@ fn simhash_guard_error(
 ) -> Result<Option<AnyElement>> {
     let arguments = Arguments::parse_stored(arguments)?;
     let check = || {
-        if !is_before_each_row(tgtype, is_conditional) {
+        if !fires_before_each_row(tgtype, is_conditional) {
             let message = "the trigger is not BEFORE INSERT OR UPDATE FOR EACH ROW, without OF and WHEN, as that of \
                  simhash_guard";
             return Err(protocol_violated(message.to_owned(), USAGE));

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ffi::CStr;
 
 use pgrx::prelude::*;
-use pgrx::spi::{quote_identifier, quote_literal};
+use pgrx::spi::quote_literal;
 use pgrx::{AnyArray, PgMemoryContexts};
 use postgres::arrays::column_names;
 use postgres::call::Call;
@@ -18,7 +18,7 @@ use postgres::heap::primary_key::PrimaryKey;
 use postgres::json::RawJsonb;
 use postgres::spi::execute;
 use postgres::text::{RawText, decode, from_bytes};
-use postgres::trigger::{arguments, is_before_each_row, is_enabled, table_of_original, triggers};
+use postgres::trigger::{is_enabled, table_of_original};
 use simhash::error::shorten;
 
 use super::definition::arguments::{Action, Arguments, TRIGGER_NAME};
@@ -32,6 +32,7 @@ use super::definition::members::{Members, check_is_whole};
 use super::definition::scope::GuardScope;
 use super::definition::searched_table::SearchedTable;
 use super::definition::source::column_name;
+use super::existing_guard::{ExistingGuard, find_guard};
 use super::preview::common_words::report_common_words;
 use super::row::evaluation::Evaluator;
 use crate::sql::arguments::required;
@@ -77,7 +78,7 @@ fn simhash_unguard(target: Option<pg_sys::Oid>, call: Call<'_>) -> Result<()> {
         }
         check_allows_triggers(&table.open())?;
         notice(format!("dropping trigger {TRIGGER_NAME} on table \"{}\"", table.name));
-        execute(&format!("DROP TRIGGER {TRIGGER_NAME} ON {}", table.sql())).map(drop)
+        execute(&format!("DROP TRIGGER {TRIGGER_NAME} ON {}", table.sql()?)).map(drop)
     })
 }
 
@@ -101,7 +102,7 @@ impl AskedGuard {
             |error: ErrorReport| error.with_hint("The guard of the table cannot be read: call simhash_unguard first.");
         let old = existing.as_ref().map(|guard| Arguments::parse(&guard.arguments)).transpose().map_err(unreadable)?;
         let relation = table.open();
-        let (new, searched) = self.completed_from(old.as_ref(), &relation)?.checked(table, &relation)?;
+        let (new, searched) = self.completed_from(old.as_ref(), &relation)?.resolved(table, &relation)?;
         drop(relation);
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
         // SAFETY: the memory context of the running call.
@@ -109,38 +110,38 @@ impl AskedGuard {
         evaluator.try_stored_rows(&searched)?;
         report_common_words(&new.criterion, &searched, &evaluator, table)?;
         let arguments = new.to_texts()?;
-        let is_the_same =
-            existing.as_ref().is_some_and(|existing| existing.is_before_each_row && existing.arguments == arguments);
-        if let Some(guard) = existing.as_ref().filter(|guard| guard.is_clone && !is_the_same) {
+        let is_unchanged =
+            existing.as_ref().is_some_and(|existing| existing.fires_before_each_row && existing.arguments == arguments);
+        if let Some(guard) = existing.as_ref().filter(|guard| guard.is_clone && !is_unchanged) {
             return Err(already_guarded(guard, &table.name)?);
         }
         let changes = old.map(|old| changes(&old, &new)).transpose()?.unwrap_or_default();
-        report_installation(table, existing.as_ref(), is_the_same, changes);
-        if is_the_same { Ok(()) } else { create_trigger(schema, table, &arguments) }
+        report_installation(table, existing.as_ref(), is_unchanged, changes)?;
+        if is_unchanged { Ok(()) } else { create_trigger(schema, table, &arguments) }
     }
 
-    /// Completes what is asked for with the arguments of the existing guard. Its source is not taken if the column is
-    /// gone, nor its mark column by another action than mark.
-    fn completed_from(mut self, guard: Option<&Arguments>, table: &Relation) -> Result<Self> {
-        let Some(guard) = guard else { return Ok(self) };
+    /// Takes what is not asked for from the existing guard, except a source column that was dropped, and the mark
+    /// column if the action is not mark.
+    fn completed_from(mut self, old: Option<&Arguments>, table: &Relation) -> Result<Self> {
+        let Some(old) = old else { return Ok(self) };
         let is_gone = |column: String| Ok(Column::find(table, &column)?.is_none());
-        let action = *self.action.get_or_insert(guard.action);
+        let action = *self.action.get_or_insert(old.action);
         if self.criterion.is_none() {
-            self.criterion = Some(AskedCriterion::from_json(guard.criterion.to_json()?)?);
+            self.criterion = Some(AskedCriterion::from_json(old.criterion.to_json()?)?);
         }
-        self.scope.get_or_insert_with(|| guard.scope.clone());
-        self.mark_column = self.mark_column.or_else(|| guard.mark_column.clone().filter(|_| action == Action::Mark));
-        if !column_name(&guard.source).map_or(Ok(false), is_gone)? {
-            self.source.get_or_insert_with(|| AskedSql::of_guard(&guard.source));
+        self.scope.get_or_insert_with(|| old.scope.clone());
+        self.mark_column = self.mark_column.or_else(|| old.mark_column.clone().filter(|_| action == Action::Mark));
+        if !column_name(&old.source).map_or(Ok(false), is_gone)? {
+            self.source.get_or_insert_with(|| AskedSql::of_guard(&old.source));
         }
-        self.among = self.among.or_else(|| guard.among.as_deref().map(AskedSql::of_guard));
-        self.unless = self.unless.or_else(|| guard.unless.as_deref().map(AskedSql::of_guard));
+        self.among = self.among.or_else(|| old.among.as_deref().map(AskedSql::of_guard));
+        self.unless = self.unless.or_else(|| old.unless.as_deref().map(AskedSql::of_guard));
         Ok(self)
     }
 
-    /// Makes the trigger's checks, and those that the trigger cannot make. Returns the trigger's arguments, and the
-    /// tables to search.
-    fn checked(self, table: &Target, relation: &Relation) -> Result<(Arguments, Vec<SearchedTable>)> {
+    /// Finds the source, the columns and the tables to search. Returns the trigger's arguments, and these tables. Fails
+    /// here where the trigger would fail for each row.
+    fn resolved(self, table: &Target, relation: &Relation) -> Result<(Arguments, Vec<SearchedTable>)> {
         check_is_whole(table)?;
         let (action, scope) = (self.action.unwrap_or(Action::Reject), self.scope.unwrap_or_default());
         let members = Members::read(table.oid, None)?;
@@ -154,7 +155,7 @@ impl AskedGuard {
         let unless = condition_sql(self.unless.as_ref(), relation, UNLESS, mark_column.as_deref())?;
         let arguments = Arguments { action, criterion, source, mark_column, scope, among, unless };
         let mut searched = members.searched(&arguments, Some(self.schema))?;
-        check_mark(&arguments, relation, &mut searched)?;
+        find_mark(&arguments, relation, &mut searched)?;
         warn_of_unique(relation, &scope_columns)?;
         if action == Action::Skip {
             warn_of_shared_key(table, relation)?;
@@ -163,7 +164,9 @@ impl AskedGuard {
     }
 }
 
-fn check_mark(arguments: &Arguments, relation: &Relation, searched: &mut [SearchedTable]) -> Result<()> {
+/// Finds the mark column of each searched table, if the action is mark. An error if the column is missing, is unfit, or
+/// is given for another action.
+fn find_mark(arguments: &Arguments, relation: &Relation, searched: &mut [SearchedTable]) -> Result<()> {
     match (arguments.action, &arguments.mark_column) {
         (Action::Mark, Some(mark)) => {
             check_mark_column(relation, mark, None, searched)?;
@@ -176,8 +179,8 @@ fn check_mark(arguments: &Arguments, relation: &Relation, searched: &mut [Search
     }
 }
 
-/// Warns, of a guard that skips rows, if each row shares its primary key with a row of another table: that other row
-/// would be left without its counterpart.
+/// Warns if each row shares its primary key with a row of another table: a guard that skips a row leaves that other row
+/// without its counterpart.
 fn warn_of_shared_key(table: &Target, relation: &Relation) -> Result<()> {
     let key: HashSet<_> = PrimaryKey::read(relation)?.columns().map(|column| column.attnum).collect();
     let is_key = |foreign: &ForeignKey| foreign.columns.iter().copied().collect::<HashSet<_>>() == key;
@@ -203,9 +206,14 @@ fn already_guarded(guard: &ExistingGuard, partition: &str) -> Result<ErrorReport
 }
 
 /// Says whether the trigger is created, replaced or left as it is, and what changes.
-fn report_installation(table: &Target, existing: Option<&ExistingGuard>, is_the_same: bool, changes: String) {
+fn report_installation(
+    table: &Target,
+    existing: Option<&ExistingGuard>,
+    is_unchanged: bool,
+    changes: String,
+) -> Result<()> {
     let message = match existing {
-        Some(_) if is_the_same => format!("table \"{}\" is already guarded, skipping", table.name),
+        Some(_) if is_unchanged => format!("table \"{}\" is already guarded, skipping", table.name),
         Some(_) => format!("replacing trigger {TRIGGER_NAME} on table \"{}\"", table.name),
         None => format!("creating trigger {TRIGGER_NAME} on table \"{}\"", table.name),
     };
@@ -214,16 +222,17 @@ fn report_installation(table: &Target, existing: Option<&ExistingGuard>, is_the_
         report = report.with_detail(changes);
     }
     if existing.is_some_and(|existing| !is_enabled(existing.tgenabled)) {
-        let enable = format!("ALTER TABLE {} ENABLE TRIGGER {TRIGGER_NAME}", table.sql());
+        let enable = format!("ALTER TABLE {} ENABLE TRIGGER {TRIGGER_NAME}", table.sql()?);
         report = report
             .with_hint(format!("The trigger still does not fire in ordinary sessions. To enable it, run {enable}."));
     }
     report.report(PgLogLevel::NOTICE);
+    Ok(())
 }
 
 /// The changes of a guard, one argument a line.
 fn changes(old: &Arguments, new: &Arguments) -> Result<String> {
-    /// Of longer values, such as many weights, only the beginning is shown.
+    /// Only the beginning of a longer value, such as many weights, is shown.
     const MAX_SHOWN_BYTES: usize = 500;
     let show = |value: String| match &*value {
         "null" => "none".to_owned(),
@@ -242,7 +251,7 @@ fn create_trigger(schema: ExtensionSchema, table: &Target, arguments: &[String])
     let arguments: Vec<_> = arguments.iter().map(quote_literal).collect();
     execute(&format!(
         "CREATE OR REPLACE TRIGGER {TRIGGER_NAME} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION {}({})",
-        table.sql(),
+        table.sql()?,
         schema.locked_name(c"simhash_dedup", &[])?,
         arguments.join(", ")
     ))?;
@@ -250,7 +259,8 @@ fn create_trigger(schema: ExtensionSchema, table: &Target, arguments: &[String])
 }
 
 /// The commands that make the triggers of a table and of its partitions fire when they do now: CREATE OR REPLACE
-/// TRIGGER enables all of them. An error if another trigger of a partition has the guard's name.
+/// TRIGGER enables all of them. Says which guards of partitions it replaces. An error if another trigger of a partition
+/// has the guard's name.
 fn commands_to_restore_states(schema: ExtensionSchema, table: &Target) -> Result<Vec<String>> {
     let mut commands = Vec::new();
     // CREATE TRIGGER takes the same lock, and so does ALTER TABLE ... DISABLE TRIGGER.
@@ -265,54 +275,7 @@ fn commands_to_restore_states(schema: ExtensionSchema, table: &Target) -> Result
             pg_sys::TRIGGER_DISABLED => "DISABLE",
             _ => continue,
         };
-        commands.push(format!("ALTER TABLE ONLY {} {state} TRIGGER {TRIGGER_NAME}", member.sql()));
+        commands.push(format!("ALTER TABLE ONLY {} {state} TRIGGER {TRIGGER_NAME}", member.sql()?));
     }
     Ok(commands)
-}
-
-struct ExistingGuard {
-    oid: pg_sys::Oid,
-    /// Whether it is the trigger of a partition for the guard of its table.
-    is_clone: bool,
-    arguments: Vec<String>,
-    is_before_each_row: bool,
-    /// When it fires, as `pg_trigger` has it.
-    tgenabled: u8,
-}
-
-/// The guard of a table; None if it has none. An error if another trigger has its name, or it has another name.
-fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<ExistingGuard>> {
-    let relation = table.open();
-    // SAFETY: a trigger has a NUL-terminated name.
-    let name_of = |trigger: &pg_sys::Trigger| unsafe { CStr::from_ptr(trigger.tgname) }.to_bytes();
-    let is_named = |trigger: &&pg_sys::Trigger| name_of(trigger) == TRIGGER_NAME.as_bytes();
-    let function = schema.function(c"simhash_dedup", &[]);
-    let executes = |trigger: &&pg_sys::Trigger| function == Some(trigger.tgfoid);
-    let Some(guard) = triggers(&relation).iter().find(is_named) else {
-        let Some(other) = triggers(&relation).iter().find(executes) else { return Ok(None) };
-        let other = from_bytes(name_of(other))?;
-        let message = format!("table \"{}\" has a guard of another name, \"{other}\"", table.name);
-        let rename = format!("ALTER TRIGGER {} ON {} RENAME TO {TRIGGER_NAME}", quote_identifier(other), table.sql());
-        return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
-            .with_hint(format!("Drop the trigger, or run {rename}.")));
-    };
-    if !executes(&guard) {
-        let message = format!(
-            "trigger \"{TRIGGER_NAME}\" for relation \"{}\" already exists with a different definition",
-            table.name
-        );
-        return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
-            .with_detail("It does not execute simhash_dedup.")
-            .with_hint("Drop or rename the trigger."));
-    }
-    // SAFETY: a trigger in the relation cache has NUL-terminated arguments, as many as `tgnargs` says.
-    let arguments = unsafe { arguments(guard) }.into_iter().map(|argument| from_bytes(argument.to_bytes()));
-    let is_conditional = !guard.tgqual.is_null() || guard.tgnattr > 0;
-    Ok(Some(ExistingGuard {
-        oid: guard.tgoid,
-        is_clone: guard.tgisclone,
-        arguments: arguments.collect::<Result<_, _>>()?,
-        is_before_each_row: is_before_each_row(guard.tgtype, is_conditional),
-        tgenabled: guard.tgenabled as u8,
-    }))
 }

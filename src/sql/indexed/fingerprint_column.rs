@@ -44,7 +44,8 @@ pub fn meant_column(table: &Relation, name: &str) -> Result<String> {
     }
 }
 
-/// The fingerprint that a column's name means; an error if no such column holds fingerprints, or is the source of any.
+/// The fingerprint that a column's name means; an error if the column neither holds fingerprints nor is the source of
+/// indexed ones.
 pub fn named_fingerprint(table: &Relation, name: &str) -> Result<RowValue> {
     let column = Column::named(table, name).map_err(|error| error.with_hint(NO_FINGERPRINT_HINT))?;
     if let Some(fingerprint) = fingerprint_of(table, &column)? {
@@ -79,7 +80,8 @@ pub fn fingerprint_of(table: &Relation, column: &Column) -> Result<Option<RowVal
     }))
 }
 
-/// Whether a fingerprint that is an expression is made from a column, which it names or whose generation it repeats.
+/// Whether the expression of a fingerprint is made from a column: it refers to this column alone or, if the column is
+/// generated, to the columns that it is computed from.
 pub fn is_made_from(table: &Relation, column: &Column, fingerprint: Expression) -> bool {
     let columns = fingerprint.own_columns();
     columns == [column.attnum] || column.generation(table).map(Expression::own_columns) == Some(columns)

@@ -62,7 +62,7 @@ fn simhash_layouts(
     })))
 }
 
-/// Rounds a share of the rows to a hundredth of a percent: less is chance in the share of a sample's commonest value.
+/// Rounds a share of the rows to a hundredth of a percent. Further digits of a share in a sample are chance.
 fn round_share(share: f64) -> f64 {
     (share * 1e4).round() / 1e4
 }

@@ -156,7 +156,7 @@ pub fn is_search_served(indexed: &[IndexedBlock], blocks: i32, max_distance: i32
     probed_blocks(blocks, max_distance).is_some_and(|mut probed| probed.all(is_indexed))
 }
 
-/// The layouts that have these blocks.
+/// These blocks by layout. A layout may lack some of its blocks.
 pub fn layouts_of<'a>(indexed: impl Iterator<Item = &'a IndexedBlock> + Clone) -> Vec<Layout> {
     let layouts = BLOCK_COUNTS.map(|blocks| {
         let find = |block| indexed.clone().find(|other| (other.block, other.blocks) == (block, blocks)).copied();

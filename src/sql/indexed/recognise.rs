@@ -119,7 +119,7 @@ impl FingerprintCall {
         self.options == *options && self.source.equals(source)
     }
 
-    /// Whether its sizes are those of a text by these options.
+    /// Whether the call gives the sizes of a text by these options.
     pub fn has_sizes_of(&self, text: Expression, options: &Options) -> bool {
         self.options.makes_same_fingerprints(options)
             && self.source.without_relabelling().equals(text.without_relabelling())
@@ -132,7 +132,7 @@ pub fn constant_options(document: Option<Expression>) -> Option<Options> {
     read_options(constant_document(document)?).ok()
 }
 
-/// The options in a constant as JSON, as they are written; an empty document if they are not.
+/// The options in a constant as JSON, as they are written; `{}` without a constant document.
 pub fn options_json(document: Option<Expression>) -> Result<String> {
     match document.and_then(constant_document) {
         // SAFETY: a constant of type jsonb.

@@ -61,7 +61,8 @@ impl Scope {
         self.0.iter().map(check_column).collect()
     }
 
-    /// An error as from `check` for a table or one of its inheritors. Warns of the table, which comes first.
+    /// Checks the columns in a table, which comes first, and in its inheritors. Warns if, by a unique index of the
+    /// table, no row can have a near one within the scope.
     pub fn check_family(&self, family: &[Target], source: &str) -> Result<()> {
         let checked = family.iter().map(|member| self.check(&member.open(), source));
         let columns = checked.collect::<Result<Vec<_>>>()?;
@@ -73,13 +74,13 @@ impl Scope {
         self.0.iter().map(|name| Ok(Column::find(table, name)?.map(|column| column.attnum))).collect()
     }
 
-    /// A condition by which a query is within the scope, for users; the parameter $1 is what it searches for.
+    /// The conditions of a query on the scope's columns, for users: `tenant = $2 AND `. $1 is for what is searched for.
     pub fn condition(&self) -> String {
         let columns = self.0.iter().zip(2..);
         columns.map(|(name, number)| format!("{} = ${number} AND ", quote_identifier(name))).collect()
     }
 
-    /// The keys of an index: the columns, then these.
+    /// The keys of an index as SQL: the columns of the scope, then `keys`.
     pub fn keys(&self, keys: [String; 2]) -> String {
         self.0.iter().map(quote_identifier).chain(keys).collect::<Vec<_>>().join(", ")
     }

@@ -212,7 +212,7 @@ impl Source {
     /// functions that PostgreSQL prints by a name that several functions have.
     pub fn check_sql(&self, schema: ExtensionSchema, table: &Target) -> Result<()> {
         let expression = self.fingerprint_sql(schema)?;
-        let query = Query::parse(to_server(&format!("SELECT {expression} FROM ONLY {}", table.sql()))?)?;
+        let query = Query::parse(to_server(&format!("SELECT {expression} FROM ONLY {}", table.sql()?))?)?;
         if query.table() == Some(table.oid)
             && let [expression] = query.output_expressions()[..]
             && self.is_fingerprint(schema, &table.open(), expression)?
@@ -253,7 +253,7 @@ impl Source {
 }
 
 /// The column as an SQL expression of the function's argument type. A generated column, unless it stores fingerprints,
-/// is replaced by its expression: another one cannot refer to it, and an index cannot have a virtual one.
+/// is replaced by its expression: no other generated column can refer to it, and no index can have a virtual column.
 fn as_argument(table: &Target, column: &Column, kind: SourceKind) -> Result<String> {
     let (argument_type, argument_type_name) = kind.argument_type();
     let mut argument = quote_identifier(column.name()?);

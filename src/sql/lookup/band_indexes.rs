@@ -53,7 +53,7 @@ impl BandCall {
         !self.options.same.is_nothing()
     }
 
-    /// The options as JSON, as they are written; an empty document if they are not.
+    /// The options as JSON, as they are written; `{}` if none are written.
     pub fn options_json(&self) -> Result<String> {
         options_json(self.document)
     }
@@ -80,7 +80,7 @@ pub struct BandIndex {
 }
 
 impl BandIndex {
-    /// Reads an index; None if it is another one.
+    /// Reads an index; None if it is not on a band and the size of one text.
     pub fn read(table: &Relation, index: &Index) -> Option<Self> {
         let position = index.keys.iter().position(|key| key.value.column().is_none())?;
         let scope: Vec<_> = index.keys[..position].iter().filter_map(|key| key.value.column()).collect();

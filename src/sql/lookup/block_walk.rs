@@ -1,7 +1,8 @@
 //! Finds near fingerprints in the block indexes of a table.
 //!
-//! [`Growth`] says which values of which block to look up next. Each entry has the fingerprint, so it is compared
-//! before the row is fetched.
+//! A search makes steps. [`Growth`] says which values of which block the next step looks up. A step is given up if it
+//! reads too many entries that are not near, because a value is common: other blocks are looked up instead. Each entry
+//! has the fingerprint, so it is compared before the row is fetched.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -33,8 +34,8 @@ pub struct BlockWalk {
     probes: Vec<i32>,
     /// The tids that were found by steps that were given up.
     given_up_tids: HashSet<u64>,
-    /// The tids of fetched rows that no transaction sees, up to [`MAX_STORED_TIDS`]. Each index marks its entry as dead
-    /// only when the row is fetched from this entry: meanwhile, VACUUM may have given the tid to a new row.
+    /// The tids of fetched rows that no transaction sees, up to [`MAX_STORED_TIDS`]. An index marks its entry as dead
+    /// only when the row is fetched from this entry. So such a row is fetched again from each index that has it.
     dead_tids: HashSet<u64>,
 }
 

@@ -1,8 +1,8 @@
 //! A search for rows of all transactions, committed or not: under a dirty snapshot.
 //!
-//! The walks of a query ([`super::band_walk`], [`super::block_walk`]) look up the same keys. They skip rows that they
-//! have shown; this one skips the entries that are refuted, and shows a row again for each index that has it: an INSERT
-//! in progress may have put it into some indexes only.
+//! The walks of a query ([`super::band_walk`], [`super::block_walk`]) look up the same keys. They skip a row if an
+//! earlier index must have shown it. This walk must not: an INSERT in progress may have put the row into the later
+//! index only. So each index shows the row, until its entry is skipped because the row is refuted.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -31,17 +31,21 @@ pub struct DirtyWalk<'a> {
     /// The keys on the columns that the indexes have before the band or the block.
     pub leading_keys: &'a [ScanKeyData],
     pub search: DirtySearch<'a>,
-    /// The entries whose rows are not fetched: those that are refuted, and those that the scans add.
+    /// The entries whose rows are not fetched: those that are refuted, and those whose rows this transaction has
+    /// deleted, which the scans add.
     pub skipped: &'a EntrySet,
-    pub is_shown: &'a dyn Fn(&FoundVersion) -> bool,
+    /// Whether a version counts: it is within the scope, and the new row does not replace it. Others are refused
+    /// entries.
+    pub is_eligible: &'a dyn Fn(&FoundVersion) -> bool,
 }
 
 impl DirtyWalk<'_> {
-    /// Calls `show` with the versions that share a band with a text, by the index on each, and that are not much longer
-    /// or shorter.
+    /// Calls `show` with the versions that share a band with a text, and whose sizes are similar. `indexes[i]` is the
+    /// index on band i. `has_same` says whether its bands are made by the option `same`.
     ///
     /// # Safety
-    /// The indexes are btrees of the table, which support the leading keys. Then they have a band and a size, integers.
+    /// The indexes are btrees of the table, which support the leading keys. After these columns, they have a band and a
+    /// size, both integers.
     pub unsafe fn each_by_bands(
         &self,
         indexes: &[Oid],
@@ -56,7 +60,8 @@ impl DirtyWalk<'_> {
             // scan has the keys for a band and for both ends of the sizes.
             let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.search, count, None) };
             unsafe { scan.scan().look_up(self.leading_keys, KeyCondition::AnyOf(&[band]), Some(&keys.sizes)) };
-            if self.each_version(&mut scan, |_| true, show)?.is_break() {
+            // SAFETY: the closure does not panic.
+            if unsafe { self.each_version(&mut scan, |_| true, show) }?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -64,11 +69,11 @@ impl DirtyWalk<'_> {
     }
 
     /// Calls `show` with the versions within a distance of a fingerprint, in a table of about `rows` rows, by the
-    /// indexes on blocks. The distance may become smaller meanwhile.
+    /// indexes on blocks. `show` may make the distance smaller.
     ///
     /// # Safety
-    /// The indexes are btrees of the table, which support the leading keys. Then they have a block, an integer, and
-    /// each has the fingerprint, a `bigint`, at its attnum.
+    /// The indexes are btrees of the table, which support the leading keys. After these columns, they have a block,
+    /// an integer, and each has the fingerprint, a `bigint`, at its attnum.
     pub unsafe fn each_by_blocks(
         &self,
         layouts: &[Layout],
@@ -91,7 +96,8 @@ impl DirtyWalk<'_> {
             while !scan.is_at_refusal_limit() && next_probes(&mut values, &mut probes) {
                 // SAFETY: the caller passes such layouts. The scan has the key for a block.
                 unsafe { scan.scan().look_up(self.leading_keys, KeyCondition::AnyOf(&probes), None) };
-                if self.each_version(&mut scan, is_near, show)?.is_break() {
+                // SAFETY: comparing integers does not panic.
+                if unsafe { self.each_version(&mut scan, is_near, show) }?.is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
@@ -100,16 +106,19 @@ impl DirtyWalk<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Calls `show` with the versions that a look-up finds. `accepts` does not panic.
-    fn each_version(
+    /// Calls `show` with the versions that a look-up finds.
+    ///
+    /// # Safety
+    /// `accepts` does not panic.
+    unsafe fn each_version(
         &self,
         scan: &mut DirtyScan,
         accepts: impl Fn(i64) -> bool,
         show: &mut impl FnMut(FoundVersion) -> Flow,
     ) -> Flow {
-        // SAFETY: `accepts` does not panic.
+        // SAFETY: as the caller promises.
         while let Some(candidate) = unsafe { scan.next(&accepts, self.skipped) } {
-            if !(self.is_shown)(&candidate) {
+            if !(self.is_eligible)(&candidate) {
                 scan.scan().entries_refused += 1;
             } else if show(candidate)?.is_break() {
                 return Ok(ControlFlow::Break(()));

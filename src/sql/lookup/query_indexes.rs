@@ -119,8 +119,8 @@ impl QueryIndexes {
         }
     }
 
-    /// Ends the scan of an index, unless there are several searches. An open scan takes up to 45 kB, so beginning
-    /// another one is cheaper unless the scan is soon used again.
+    /// Ends the scan of an index in the first search, because an open scan takes up to 45 kB. A later search, as in a
+    /// join, leaves its scan open: the next search probably uses the scan again.
     pub fn release(&mut self, index: usize) {
         if self.work.searches == 1
             && let Some(scan) = self.indexes[index].scan.take()

@@ -27,7 +27,7 @@ impl TextKeys {
         Ok(summary.map(|summary| Self::new(summary, criterion, options)))
     }
 
-    /// The keys of a text that will not be asked for again, so that another one stays in the cache.
+    /// The keys of a text that will not be needed again. The cache is not used, and still has its last text.
     pub fn uncached(text: TextArgument<'_>, criterion: TextCriterion, options: &Options) -> Result<Option<Self>> {
         let text = decode(text.detoast())?.as_str();
         let summarise = |fingerprinter: &mut Fingerprinter| fingerprinter.summary(text, criterion.bands);
@@ -54,7 +54,7 @@ impl TextKeys {
         if has_same { self.summary.bands[band] } else { self.summary.plain_band(band) }
     }
 
-    /// The bands that a near text has at least one of, in the order of their numbers.
+    /// The bands of the text, in the order of their numbers. A near text has at least one of them.
     pub fn bands(&self) -> &[i32] {
         &self.summary.bands[..self.criterion.bands]
     }

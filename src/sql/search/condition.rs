@@ -116,8 +116,9 @@ impl DistanceComparison {
     }
 }
 
-/// For each of two fingerprints that refers to the relation's columns only: this fingerprint, and the other one as the
-/// query, both of type `bigint`.
+/// Pairs of a fingerprint and a query, both of type `bigint`. Each of the two that refers only to the relation's
+/// columns is a fingerprint, and the other one is its query. A generated column that stores a fingerprint takes its
+/// place.
 pub fn fingerprint_sides(relation: BaseRelation, [a, b]: [Bits; 2]) -> impl Iterator<Item = (Expression, Expression)> {
     [(a, b), (b, a)].into_iter().filter_map(move |(own, query)| {
         let fingerprint = own.bigint().filter(|own| relation.owns(*own) && !own.is_volatile())?;
@@ -133,7 +134,7 @@ fn stored_column(relation: BaseRelation, fingerprint: Expression) -> Option<Expr
     }
     let table = Relation::open_locked(relation.table());
     let own = fingerprint.as_stored(relation.relid());
-    // A generated column cannot refer to another one, so that it repeats its expression.
+    // A generated column cannot refer to another generated column, so it repeats that column's expression.
     let repeated = || with_generated_columns_replaced(&table, own, |column| column.is_generated);
     let column = column_of(&table, Bits::of_bigint(own));
     let column = column.or_else(|| column_of(&table, Bits::of_bigint(repeated())))?;
@@ -181,7 +182,7 @@ fn fingerprints_of_difference(difference: Expression) -> Option<[Bits; 2]> {
         (pg_sys::F_BIT_BIT_INT4_BOOL, &[bits, length, _]) if length.value() == Some(FINGERPRINT_BITS) => {
             fingerprints_of_difference(bits)
         }
-        // PostgreSQL raises an error for operands of different lengths.
+        // The operator raises an error for operands of different lengths: if one has 64 bits, so must the other one.
         (pg_sys::F_BITXOR, &[a, b]) => match (Bits::of_bit_string(a), Bits::of_bit_string(b)) {
             (Some(a), Some(b)) => Some([a, b]),
             (Some(a), None) => Some([a, Bits::of_checked_bit_string(b)?]),

@@ -21,7 +21,7 @@ struct Node {
     scan: *mut NearScan,
 }
 
-/// The indexes of the two lists in [`path_lists`].
+/// The positions of the two lists in the result of [`path_lists`].
 const EXPRESSIONS: i32 = 0;
 const PRIVATE: i32 = 1;
 

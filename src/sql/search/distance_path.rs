@@ -4,7 +4,7 @@ use pgrx::pg_sys;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::row_value::RowValue;
 use postgres::expression::Expression;
-use postgres::planner::base_relation::{BaseRelation, Outer};
+use postgres::planner::base_relation::{BaseRelation, Costs, Outer};
 use simhash::distance::share_within;
 use simhash::search::growth::Growth;
 
@@ -84,7 +84,7 @@ impl IndexedFingerprints {
     /// once for each scope that the query has values for.
     fn tables(&mut self, fingerprint: Expression, outer: Outer) -> Vec<IndexedTable> {
         let (relation, blocks) = (self.relation, self.blocks(fingerprint));
-        let tables = ScopedTable::all_of(relation, outer, blocks, |block| (block.block.index, &block.scope[..]));
+        let tables = ScopedTable::by_scope(relation, outer, blocks);
         let with_layouts = |(scoped, blocks): (_, Vec<&ScopedBlock>)| {
             let layouts = layouts_of(blocks.iter().map(|block| &block.block));
             IndexedTable { scoped, layouts }
@@ -99,7 +99,7 @@ impl IndexedFingerprints {
                 Some(column) => RowValue::Column(column),
                 None => RowValue::Expression(fingerprint.as_stored(self.relation.relid())),
             };
-            // The columns are a block, and a fingerprint that is a key or an included column.
+            // A usable index has a block as a key, and the fingerprint as a key or an included column.
             let may_serve = |keys: &[pg_sys::Oid], has_included| {
                 keys.contains(&pg_sys::INT4OID) && (has_included || keys.contains(&pg_sys::INT8OID))
             };
@@ -119,7 +119,7 @@ impl IndexedTable {
         let rows = self.scoped.rows;
         let cost = self.search_cost(expected_distance(max_distance))?;
         let total = cost + self.fetch_cost(rows * estimate.share(rows));
-        self.offer([0.0, total], [fingerprint, query], Some(max_distance), false);
+        self.offer(Costs { startup: 0.0, total }, [fingerprint, query], Some(max_distance), false);
         Some(())
     }
 
@@ -144,13 +144,14 @@ impl IndexedTable {
             }
         };
         let max_distance = order.condition.map(|condition| condition.max_distance);
-        self.offer([steps_cost, steps_cost + rest_cost], [order.fingerprint, order.query], max_distance, true);
+        let costs = Costs { startup: steps_cost, total: steps_cost + rest_cost };
+        self.offer(costs, [order.fingerprint, order.query], max_distance, true);
         Some(())
     }
 
     fn offer(
         &self,
-        costs: [f64; 2],
+        costs: Costs,
         [fingerprint, query]: [Expression; 2],
         max_distance: Option<Expression>,
         is_ordered: bool,

@@ -40,7 +40,7 @@ impl Estimate {
         Self { by_chance, common, rest: (1.0 - all_common - statistics.nulls).max(0.0) }
     }
 
-    /// The share of rows that are near, in a table or a scope of `rows` rows.
+    /// The share of rows that are near, among `rows` rows: those of a table, or those within a scope.
     pub fn share(&self, rows: f64) -> f64 {
         if self.by_chance == 0.0 {
             return 0.0;

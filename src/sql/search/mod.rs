@@ -6,9 +6,9 @@
 //! their costs are in [`distance_path`] for block indexes and in [`text_path`] for band indexes, each within a scope
 //! ([`scoped_table`]). [`plan`] is what a plan stores.
 //!
-//! PostgreSQL runs a [`scan`] as a [`custom_scan`], within a [`scope`] if the indexes have one. It reads them as
-//! [`lookup`](super::lookup) does: in a [`distance_search`], where [`nearest`] returns the nearest rows first, or band
-//! by band. [`explain`] adds to the output of EXPLAIN.
+//! PostgreSQL runs a [`scan`] as a [`custom_scan`], within a [`scope`] if the indexes have one. The scan reads the
+//! indexes by [`lookup`](super::lookup): in a [`distance_search`], where [`nearest`] returns the nearest rows first, or
+//! band by band. [`explain`] adds to the output of EXPLAIN.
 
 mod condition;
 mod custom_scan;
@@ -27,5 +27,6 @@ mod scope;
 mod scoped_table;
 mod text_path;
 
-/// The distance that is assumed if it is not known when a query is planned.
+/// The distance that is assumed if it is not known when a query is planned. A search for the nearest rows begins with
+/// this distance too.
 const USUAL_DISTANCE: i32 = 3;

@@ -75,7 +75,7 @@ fn selectivity(planner: Planner, arguments: &[Expression], is_semi_join: bool) -
     let &[a, b, max_distance] = arguments else { return None };
     let rows = planner.rows_of_largest([a, b]);
     if a.value_type() == pg_sys::TEXTOID {
-        // Which bands of the texts are indexed, whose statistics help, is known when paths are offered.
+        // The statistics on indexed bands would help, but the indexes are known only when paths are offered.
         return Some(if is_semi_join { MIN_SHARE_WITH_NEAR_ROW } else { 1.0 / rows });
     }
     let estimate = Estimate::new(planner, [a, b], expected_distance(max_distance));

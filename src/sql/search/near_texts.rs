@@ -22,7 +22,7 @@ pub struct NearTexts {
 }
 
 impl NearTexts {
-    /// Reads a condition; None if it is another one, or if its criterion is not known when the query is planned.
+    /// Reads a condition; None if it is no such call, or if its criterion is not known when the query is planned.
     pub fn read(condition: Expression) -> Option<Self> {
         let (function, arguments) = condition.call()?;
         let &[a, b, document] = &arguments[..] else { return None };
@@ -35,9 +35,10 @@ impl NearTexts {
 
 /// A condition that a text of a table is near another text.
 pub struct TextCondition {
-    /// The query's condition that this is, or that it is a part of.
+    /// The condition of the query that contains this one, or is this one.
     pub query_condition: Condition,
-    /// Whether this is all of it, so that indexes can serve it, and not within OR or NOT.
+    /// Whether this is the whole condition of the query, and not a part within OR or NOT. Only then indexes can serve
+    /// it.
     pub is_whole: bool,
     pub near: NearTexts,
     /// The text of the table.
@@ -51,8 +52,8 @@ pub struct TextCondition {
 impl TextCondition {
     /// The conditions on texts of a relation; if `includes_parts`, also those within its other conditions.
     ///
-    /// They may use indexes although other conditions, which protect rows, must be evaluated before the texts are
-    /// compared: comparing bands and sizes in the indexes is leakproof, and what is looked up does not depend on the
+    /// Under row-level security, other conditions must be evaluated before the texts are compared. But indexes may be
+    /// used before: comparing their bands and sizes is leakproof, and what is looked up does not depend on the
     /// relation's rows.
     pub fn all_of(relation: BaseRelation, includes_parts: bool) -> Vec<Self> {
         let mut all = Vec::new();

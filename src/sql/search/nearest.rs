@@ -31,7 +31,7 @@ pub struct NearestSearch {
     reading: Reading,
     /// Number of entries that the steps have found.
     step_entries: u64,
-    /// Whether the last of them was fetched, and no transaction sees its row.
+    /// Whether the row of the last of these entries was fetched, and no transaction sees it.
     is_dead: bool,
 }
 
@@ -54,7 +54,7 @@ pub fn largest_capacity() -> usize {
 }
 
 impl NearestSearch {
-    /// Returns the nearest rows first, of those for which the walk has begun a search.
+    /// A search for the nearest rows, by a walk that has begun to look for them.
     pub fn new(walk: &BlockWalk) -> Self {
         Self {
             stored: vec![Vec::new(); LARGEST_DISTANCE as usize + 1],
@@ -129,9 +129,9 @@ impl NearestSearch {
         }
     }
 
-    /// Whether no transaction sees the row of the entry that a step has just found, so that the index has marked the
-    /// entry. Only at this moment can it be marked, and few rows that are found are fetched in the end. So this fetches
-    /// one in [`ENTRIES_BETWEEN_FETCHES`], and goes on as long as rows are dead: those of many deleted copies.
+    /// Whether the entry that a step has just found is dead: its row was fetched, no transaction sees it, and the index
+    /// has marked the entry. An entry can be marked only now, and few rows are fetched later. So this fetches one row
+    /// in [`ENTRIES_BETWEEN_FETCHES`], and after a dead row also the next one: there may be many deleted copies.
     fn marks_dead(&mut self, walk: &mut BlockWalk) -> bool {
         self.step_entries += 1;
         let is_fetched = self.is_dead || self.step_entries.is_multiple_of(ENTRIES_BETWEEN_FETCHES);

@@ -26,7 +26,7 @@ use crate::sql::indexed::source::shown_literal;
 use crate::sql::lookup::band_indexes::{BandCall, BandIndex, band_indexes};
 
 thread_local! {
-    /// When the last statement of the client began that got a warning.
+    /// The start time of the client's last statement that got a warning.
     static WARNED_STATEMENT: Cell<pg_sys::TimestampTz> = const { Cell::new(0) };
     /// The hashes of the client's queries that got a warning in this session, each with its warning.
     static WARNED_QUERIES: RefCell<HashSet<u64>> = RefCell::default();
@@ -39,7 +39,7 @@ const MAX_WARNED_QUERIES: usize = 4096;
 /// Warns of a comparison of a relation's fingerprint with one of other options. None if they may have the same options.
 pub fn warn_of_other_fingerprints(relation: BaseRelation, fingerprint: Expression, query: Expression) -> Option<()> {
     let column = fingerprint.as_own_column()?;
-    // The planner has computed the fingerprint of a constant text last, by its options.
+    // If the query is a constant, the planner has just computed this fingerprint, and the cache has its options.
     let options = match query.constant() {
         Some((pg_sys::INT8OID, value)) => fingerprint_cache::options_of_last(value.value() as u64)?,
         _ => call_of_text(query)?.options,

@@ -41,8 +41,8 @@ pub fn initialise() {
         PREVIOUS_HOOK.set(pg_sys::set_rel_pathlist_hook);
         pg_sys::set_rel_pathlist_hook = Some(offer_scans);
     }
-    // For EXISTS and NOT EXISTS, PostgreSQL expects a hash join to find a match at once. So it would prefer one that
-    // compares all rows of a tenant with each other to a search for each row.
+    // For EXISTS and NOT EXISTS, PostgreSQL expects a hash join to find a match at once. So, instead of a search for
+    // each row, it would choose a hash join that compares all rows of a tenant with each other.
     set_semi_join_hook(is_near_condition);
 }
 

@@ -11,9 +11,9 @@ use crate::sql::indexed::layouts::Layout;
 /// What an expression of the plan is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
-    /// The fingerprint of a row, of the table's columns.
+    /// The fingerprint of a row, as an expression of the table's columns.
     Fingerprint,
-    /// A fingerprint or a text.
+    /// What is searched for: a fingerprint or a text.
     Query,
     /// The largest distance, an integer of any type. Without it, the search is for all rows.
     MaxDistance,
@@ -40,7 +40,7 @@ pub enum Search {
     Bands {
         /// The indexes on the bands of the criterion, in the order of the bands.
         indexes: Vec<Oid>,
-        /// Whether these are bands by the option `same`.
+        /// Whether the indexes are on bands by the option `same`.
         has_same: bool,
     },
 }

@@ -32,7 +32,7 @@ pub struct NearScan {
     slot: *mut TupleTableSlot,
     /// None in EXPLAIN without ANALYZE, and after the end.
     pub search: Option<RunningSearch>,
-    /// Whether the search has begun: what it is for has been evaluated.
+    /// Whether the search has begun, with the values of its expressions.
     has_begun: bool,
     /// The work that PostgreSQL's counters already include.
     reported: Work,
@@ -132,9 +132,9 @@ impl NearScan {
 }
 
 impl RunningSearch {
-    /// Begins a search for what the expressions say now, within a scope if there is one.
+    /// Begins a search for the current values of the expressions, within a scope if there is one.
     fn begin(&mut self, expressions: &GoalExpressions, scope: Option<&mut ScopeConditions>) {
-        // Nothing equals NULL, so a scope with a NULL has no rows.
+        // Nothing equals NULL, so no row is within the scope if one of its values is NULL.
         let scope = scope.map_or_else(|| Some(Vec::new()), ScopeConditions::keys);
         match self {
             Self::Distance(search) => search.begin(expressions.goal().zip(scope)),
@@ -153,7 +153,7 @@ impl RunningSearch {
 }
 
 impl GoalExpressions {
-    /// The rows that a search by distance is for. None if it is for none, because the condition is NULL for every row.
+    /// The goal of a search by distance; None if the condition is NULL for every row: no row is found.
     fn goal(&self) -> Option<Goal> {
         // SAFETY: the node is running. The query, a bigint, and the largest distance, an integer, are passed by value.
         unsafe {
@@ -170,7 +170,7 @@ impl GoalExpressions {
         }
     }
 
-    /// What a search for near texts looks up. None if the query is NULL or has no word: no row is near it.
+    /// The keys that a search for near texts looks up. None if the query is NULL or has no word: no row is near it.
     fn text_keys(&self, criterion: TextCriterion, options: &Options) -> Option<TextKeys> {
         // SAFETY: the node is running. The query is a text, which is read before another expression is evaluated. One
         // that is stored in a table is detoasted, which makes a copy.

@@ -5,10 +5,38 @@ use std::collections::BTreeSet;
 
 use pgrx::pg_sys::{self, Oid};
 use postgres::expression::Expression;
-use postgres::planner::base_relation::{BaseRelation, Equality, Outer};
+use postgres::planner::base_relation::{BaseRelation, Costs, Equality, Outer};
 
 use super::custom_scan::{self, path_lists};
 use super::plan::{Role, ScopeKey, Search, Settings};
+use crate::sql::indexed::layouts::ScopedBlock;
+use crate::sql::lookup::band_indexes::BandIndex;
+
+/// An index that begins with the columns of a scope.
+pub trait ScopedIndex {
+    fn oid(&self) -> Oid;
+    fn scope(&self) -> &[i16];
+}
+
+impl ScopedIndex for BandIndex {
+    fn oid(&self) -> Oid {
+        self.oid
+    }
+
+    fn scope(&self) -> &[i16] {
+        &self.scope
+    }
+}
+
+impl ScopedIndex for ScopedBlock {
+    fn oid(&self) -> Oid {
+        self.block.index
+    }
+
+    fn scope(&self) -> &[i16] {
+        &self.scope
+    }
+}
 
 /// A table that is searched within one scope.
 pub struct ScopedTable {
@@ -23,47 +51,39 @@ pub struct ScopedTable {
 impl ScopedTable {
     /// The table once for each scope that the query has values for, with the indexes of this scope. For example, some
     /// indexes begin with the tenant, and others do not: then a query with `tenant = 5` gives the table twice, and one
-    /// without a condition on the tenant once.
-    ///
-    /// The search refers to the relations `outer`. `of_index` returns the OID of an index and the columns of its scope.
-    pub fn all_of<I>(
+    /// without a condition on the tenant once. The search refers to the relations `outer`.
+    pub fn by_scope<I: ScopedIndex>(relation: BaseRelation, outer: Outer, indexes: &[I]) -> Vec<(Self, Vec<&I>)> {
+        let scopes: BTreeSet<_> = indexes.iter().map(I::scope).collect();
+        scopes.into_iter().filter_map(|columns| Self::within(columns, relation, outer, indexes)).collect()
+    }
+
+    /// The table within the scope of these columns, with the indexes that can look up its values; None if the query
+    /// lacks one of the values.
+    fn within<'i, I: ScopedIndex>(
+        columns: &[i16],
         relation: BaseRelation,
         outer: Outer,
-        indexes: &[I],
-        of_index: impl Fn(&I) -> (Oid, &[i16]),
-    ) -> Vec<(Self, Vec<&I>)> {
-        let scopes: BTreeSet<_> = indexes.iter().map(|index| of_index(index).1).collect();
-        let mut tables = Vec::new();
-        for columns in scopes {
-            let column_equalities: Vec<_> = columns.iter().map(|&column| relation.equalities(column)).collect();
-            let scope_indexes = || indexes.iter().filter(|index| of_index(index).1 == columns);
-            let find_equality = |index: &I, position: usize| {
-                let equalities = column_equalities[position].iter();
-                let looked_up = equalities.filter(|equality| relation.looks_up(of_index(index).0, position, equality));
-                // Prefer a value that refers to no further relation.
-                looked_up.min_by_key(|equality| !equality.outer.is_within(outer)).copied()
-            };
-            let find_equalities =
-                |index| (0..columns.len()).map(|position| find_equality(index, position)).collect::<Option<Vec<_>>>();
-            let Some(equalities) = scope_indexes().find_map(find_equalities) else { continue };
-            // The scan looks up the same values in all indexes.
-            let looks_up = |index: &&I| {
-                let mut equalities = equalities.iter().enumerate();
-                equalities.all(|(position, equality)| relation.looks_up(of_index(index).0, position, equality))
-            };
-            let usable = scope_indexes().filter(looks_up).collect();
-            let outer = equalities.iter().fold(outer, |outer, equality| outer.with(equality.outer));
-            let rows = (relation.rows() * equalities.iter().map(|equality| equality.share).product::<f64>()).max(1.0);
-            tables.push((Self { relation, equalities, outer, rows }, usable));
-        }
-        tables
+        indexes: &'i [I],
+    ) -> Option<(Self, Vec<&'i I>)> {
+        let conditions: Vec<_> = columns.iter().map(|&column| relation.equalities(column)).collect();
+        let scope_indexes = || indexes.iter().filter(|index| index.scope() == columns);
+        let equalities = scope_indexes().find_map(|index| scope_values(&conditions, relation, outer, index.oid()))?;
+        // The scan looks up the same values in all indexes.
+        let serves = |index: &&I| {
+            let mut equalities = equalities.iter().enumerate();
+            equalities.all(|(position, equality)| relation.looks_up(index.oid(), position, equality))
+        };
+        let usable = scope_indexes().filter(serves).collect();
+        let outer = equalities.iter().fold(outer, |outer, equality| outer.with(equality.outer));
+        let rows = (relation.rows() * equalities.iter().map(|equality| equality.share).product::<f64>()).max(1.0);
+        Some((Self { relation, equalities, outer, rows }, usable))
     }
 
     /// Offers a path with these costs, to which the startup cost of the conditions is added. `is_ordered` says whether
     /// it has the order of the query's first sort key.
     pub fn offer(
         &self,
-        [before_first_row, total]: [f64; 2],
+        costs: Costs,
         is_ordered: bool,
         expressions: impl IntoIterator<Item = (Role, Expression)>,
         search: Search,
@@ -75,8 +95,8 @@ impl ScopedTable {
         let scope = self.equalities.iter().map(|equality| (Role::Scope, equality.comparison.value));
         let (roles, expressions): (Vec<_>, Vec<_>) = expressions.into_iter().chain(scope).unzip();
         let settings = Settings { roles, scope: self.equalities.iter().map(scope_key).collect(), search };
-        let startup = self.relation.condition_cost().startup;
-        let costs = [before_first_row, total].map(|cost| startup + cost);
+        let of_conditions = self.relation.condition_cost().startup;
+        let costs = Costs { startup: of_conditions + costs.startup, total: of_conditions + costs.total };
         // SAFETY: the list is made here, and the expressions are valid.
         let append = |list, expression: &Expression| unsafe { pg_sys::lappend(list, expression.as_ptr().cast()) };
         let lists = path_lists(expressions.iter().fold(std::ptr::null_mut(), append), settings.to_list());
@@ -89,10 +109,11 @@ impl ScopedTable {
     pub fn look_up_cost(&self, descents: f64, leaves: f64, pages: f64, entries: f64) -> f64 {
         let (random_page_cost, _) = self.relation.page_costs();
         let leaves = self.relation.pages_fetched(leaves.min(pages), pages, self.outer);
-        // Charge a descent as PostgreSQL does (btcostestimate in selfuncs.c): for comparisons, and for each page.
+        // As btcostestimate in selfuncs.c does, charge a descent for the comparisons in an index of all rows, and for
+        // each page.
         // SAFETY: the settings are plain numbers.
         let (operator_cost, entry_cost) = unsafe { (pg_sys::cpu_operator_cost, pg_sys::cpu_index_tuple_cost) };
-        let descent_cost = operator_cost * (self.rows.log2().ceil().max(0.0) + PAGES_OF_DESCENT * PAGE_OPERATORS);
+        let descent_cost = operator_cost * (self.relation.rows().log2().ceil() + PAGES_OF_DESCENT * PAGE_OPERATORS);
         descents * descent_cost + leaves * random_page_cost + entries * (entry_cost + operator_cost)
     }
 
@@ -106,7 +127,23 @@ impl ScopedTable {
     }
 }
 
-/// The number of pages that a descent reads in a btree of a million entries, from the root to the leaf.
+/// One of the query's conditions on each column of a scope, with a value that the index can look up; None if a column
+/// has none.
+fn scope_values(
+    conditions: &[Vec<Equality>],
+    relation: BaseRelation,
+    outer: Outer,
+    index: Oid,
+) -> Option<Vec<Equality>> {
+    let choose = |(position, equalities): (usize, &Vec<Equality>)| {
+        let usable = equalities.iter().filter(|equality| relation.looks_up(index, position, equality));
+        // Prefer a value that refers to no further relation.
+        usable.min_by_key(|equality| !equality.outer.is_within(outer)).copied()
+    };
+    conditions.iter().enumerate().map(choose).collect()
+}
+
+/// The number of pages that a descent is assumed to read, from the root to the leaf: that of a million entries.
 const PAGES_OF_DESCENT: f64 = 3.0;
 /// DEFAULT_PAGE_CPU_MULTIPLIER in PostgreSQL's selfuncs.c.
 const PAGE_OPERATORS: f64 = 50.0;

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use pgrx::pg_sys::{self, Oid};
 use postgres::catalog::index::ExpressionForm;
 use postgres::catalog::relation::Relation;
-use postgres::planner::base_relation::BaseRelation;
+use postgres::planner::base_relation::{BaseRelation, Costs};
 use postgres::planner::planner_info::Compared;
 use postgres::planner::row_estimate::ConditionEstimate;
 use postgres::text::TextArgument;
@@ -59,7 +59,7 @@ const SHARE_SAME_NUMBERS: f64 = 1.0 / 200.0; // DEFAULT_NUM_DISTINCT of utils/se
 impl TextPaths {
     /// The conditions on texts of a relation. Warns of those that the indexes on bands of the same text do not serve.
     pub fn of(relation: BaseRelation) -> Self {
-        // Two of the keys are a band and a size.
+        // A usable index has a band as a key, and a size as the next one.
         let may_serve = |keys: &[Oid], _| keys.windows(2).any(|pair| pair == [pg_sys::INT4OID; 2]);
         let indexes = if relation.is_table() { relation.indexes(may_serve) } else { Vec::new() };
         let conditions = TextCondition::all_of(relation, !indexes.is_empty());
@@ -81,7 +81,7 @@ impl TextPaths {
     pub fn offer(&self) {
         for search in &self.searches {
             let (relation, outer) = (self.relation, search.condition.outer);
-            let tables = ScopedTable::all_of(relation, outer, &search.indexes, |index| (index.oid, &index.scope[..]));
+            let tables = ScopedTable::by_scope(relation, outer, &search.indexes);
             for (table, indexes) in tables {
                 search.offer(&table, &indexes, false);
                 search.offer(&table, &indexes, true);
@@ -133,7 +133,7 @@ impl TextSearch {
         let find_index = |band| indexes.iter().find(|index| is_on(index, band)).map(|index| index.oid);
         let indexes: Vec<_> = (0..bands).map(find_index).collect::<Option<_>>()?;
         let expressions = [(Role::Query, *query), (Role::Criterion, near.document)];
-        let costs = [0.0, self.cost(table, &indexes, has_same)];
+        let costs = Costs { startup: 0.0, total: self.cost(table, &indexes, has_same) };
         table.offer(costs, false, expressions, Search::Bands { indexes, has_same });
         Some(())
     }
@@ -190,8 +190,8 @@ fn share_near(
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
-/// What a search for a text looks up, computed once for the last few texts; None if the text has no feature, or cannot
-/// be read.
+/// The keys that a search for a text looks up, cached for the last few texts; None if the text has no feature, or
+/// cannot be read.
 fn cached_keys(text: TextArgument<'_>, criterion: TextCriterion, options: &Options) -> Option<TextKeys> {
     let identity = text.identity();
     CACHED_QUERIES.with_borrow_mut(|queries| {

@@ -88,7 +88,7 @@ SELECT simhash = simhash(both_texts), f = simhash(folded) FROM generated_sources
 SET client_min_messages = notice;
 EXECUTE attach_sources;
 
--- Dumps keep what attach needs to know: a copy with the comments is attached too.
+-- A copy of the table with its comments, as a dump makes it, is attached too. Column 4, simhash_block0, still has none.
 CREATE TABLE copy_of_half (LIKE half_attached INCLUDING ALL);
 SELECT simhash_attach('copy_of_half', 'body');
 SELECT col_description('copy_of_half'::regclass, 4) AS mark;

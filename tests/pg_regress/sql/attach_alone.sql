@@ -11,7 +11,7 @@ SELECT simhash_attach('prints', 'fp');
 SELECT simhash_attach('prints', 'fp');
 SET client_min_messages = warning;
 
--- Nothing is added to the table, and meanwhile it can be read.
+-- No column and no trigger is added to the table. While the indexes are built, it can be read.
 SELECT count(*) = 4 FROM pg_attribute WHERE attrelid = 'prints'::regclass AND attnum > 0;
 SELECT count(*) = 0 FROM pg_trigger WHERE tgrelid = 'prints'::regclass;
 SELECT pg_get_indexdef(oid), obj_description(oid, 'pg_class') FROM pg_class WHERE relname = 'prints_simhash_block3_idx';
@@ -24,7 +24,7 @@ ROLLBACK;
 CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE sql AS
     $$ SELECT plan_lines(query, 'SimhashScan|Layouts|Within|Scope') $$;
 SET enable_seqscan = off;
--- The entries hold the fingerprint.
+-- Searches use the indexes.
 SELECT plan('SELECT id FROM prints WHERE simhash_near(fp, 42)');
 SELECT plan('SELECT id FROM prints WHERE fp <~> 42 <= 5');
 -- A second layout within a scope.
@@ -39,7 +39,7 @@ SET client_min_messages = notice;
 SELECT simhash_attach('busy', 'fp');
 SET client_min_messages = warning;
 
--- Of a text, by hand.
+-- Indexes on the fingerprint of a text, made by hand.
 CREATE TABLE alone AS TABLE texts;
 SELECT index_by_hand('alone', 'simhash(body)');
 SELECT plan('SELECT id FROM alone WHERE simhash_near(simhash(body), 42)');
@@ -49,17 +49,17 @@ SELECT count(*) = 0 FROM plan('SELECT id FROM alone WHERE simhash_near(simhash(b
 SELECT index_by_hand('alone', 'simhash(body, ''{"tokens": "chars"}'')', 3);
 SELECT plan('SELECT id FROM alone
     WHERE simhash_near(simhash(body, ''{"case_fold":true,"tokens":"chars"}''::jsonb), 42, 2)');
--- Columns after indexes alone: the indexes stay, and serve both.
+-- Columns after indexes alone: the indexes stay, and serve searches of the new column.
 SELECT simhash_attach('alone', 'body');
 SELECT count(*) = 7 FROM pg_index WHERE indrelid = 'alone'::regclass;
 SELECT plan('SELECT id FROM alone WHERE simhash_near(simhash, 42)');
 
--- What detaching removes is told by the comments.
+-- simhash_detach removes only indexes whose comments name the prefix.
 SELECT simhash_attach('prints', 'fp', prefix => 'own'), simhash_detach('prints');
 SELECT count(*) = 4 FROM pg_index WHERE indrelid = 'prints'::regclass;
 SELECT errors($$SELECT simhash_detach('prints')$$, $$SELECT simhash_detach('busy')$$);
 
--- A prefix has one fingerprint of a column. A guard says which one it compares.
+-- A prefix has one fingerprint of a column. A guard keeps comparing the one that it was made for.
 CREATE TABLE digits (id integer, hex text);
 SELECT simhash_attach('digits', 'hex');
 SELECT errors($$SELECT simhash_attach('digits', 'hex', '{"source": "hex"}')$$);
@@ -70,7 +70,7 @@ SELECT errors($$INSERT INTO guarded VALUES (1, '00000000000000ff'), (2, '0000000
 -- A guarded table is not detached.
 SELECT errors($$SELECT simhash_detach('guarded', 'h')$$);
 
--- Triggers that columns would break. Indexes alone do not.
+-- Triggers that new columns would break, and indexes alone do not.
 CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
 CREATE TABLE touched (id integer, body text, fp bigint);
 CREATE TRIGGER touch BEFORE UPDATE ON touched

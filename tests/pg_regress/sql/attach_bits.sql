@@ -38,8 +38,8 @@ SELECT line FROM described('pictures') AS line WHERE line ~ 'block1';
 EXPLAIN (COSTS OFF) SELECT id FROM pictures WHERE bit_count(of_domain # 1::bigint::bit(64)) <= 3;
 EXPLAIN (COSTS OFF) SELECT id FROM pictures WHERE bit_count(('x' || limited)::bit(64) # ('x' || 'ff')::bit(64)) <= 3;
 
--- A row whose digits are none has no fingerprint: it can be stored, and is not found. Without the scan, the condition
--- fails at such a row.
+-- A text that is no hexadecimal digits has no fingerprint: it can be stored, and is not found. Without the scan, the
+-- condition fails at such a row.
 INSERT INTO pictures (id, digits) VALUES (3001, 'unknown'), (3002, ''), (3003, 'ff'), (3004, 'ff00000000000000ab');
 SELECT id FROM pictures WHERE bit_count(('x' || digits)::bit(64) # ('x' || 'ff')::bit(64)) <= 8 ORDER BY id;
 SELECT id FROM pictures ORDER BY bit_count(('x' || digits)::bit(64) # ('x' || 'ff')::bit(64)), id LIMIT 3;
@@ -58,7 +58,7 @@ CREATE TABLE bare AS SELECT id, bits FROM own;
 SELECT index_by_hand('bare', '(bits::bigint)');
 SELECT is_searched('SELECT id FROM bare WHERE bit_count(bits # 1::bigint::bit(64)) <= 3') AS source;
 
--- Guards compare the distances.
+-- A guard of bit strings compares their distances.
 SELECT simhash_guard('pictures', criterion => '{"max_distance": 2}', source => 'bits');
 INSERT INTO pictures (id, bits) SELECT 4001, bits # 3::bigint::bit(64) FROM pictures WHERE id = 7;
 SELECT simhash_unguard('pictures');

@@ -79,13 +79,13 @@ FROM unnest('{a_view,a_matview,a_foreign,a_partition,a_typed,a_sequence,a_index,
 SELECT errors($$SELECT simhash_attach('pg_class', 'relname')$$,
     $$SELECT simhash_attach('pg_toast.pg_toast_1255', 'chunk_id')$$);
 
--- A child's own column of the same name, with which PostgreSQL would silently merge the parent's.
+-- A child's own column of the same name: PostgreSQL would silently merge the parent's column with it.
 CREATE TABLE parent (body text);
 CREATE TABLE child (simhash bigint) INHERITS (parent);
 SELECT errors($$SELECT simhash_attach('parent', 'body')$$);
 \d parent
 
--- What a REINDEX CONCURRENTLY that failed has left.
+-- No refusal: simhash_attach drops the invalid index that a failed REINDEX CONCURRENTLY has left.
 CREATE TABLE reindexed (body text);
 SELECT simhash_attach('reindexed', 'body', blocks => 2);
 CREATE INDEX reindexed_ccnew ON reindexed (simhash_block0, simhash);

@@ -1,4 +1,4 @@
--- Users who may attach, and the rights with which it is done.
+-- Which users may attach, and whose rights the commands have.
 
 CREATE SCHEMA rights;
 GRANT USAGE, CREATE ON SCHEMA rights TO regress_owner;
@@ -8,7 +8,7 @@ SET ROLE regress_owner;
 CREATE TABLE rights.docs (id integer, body text);
 INSERT INTO rights.docs VALUES (1, 'a text');
 
--- A refused call does not lock the table. (Who is refused: security_tables.)
+-- A refused call does not lock the table. (Who is refused: security_owners.)
 SET ROLE regress_other;
 BEGIN;
 SAVEPOINT before;
@@ -86,7 +86,8 @@ TABLE hostile;
 RESET search_path;
 RESET ROLE;
 
--- A cast of the owner renames the table's schema while the table is rewritten.
+-- A cast of the owner renames the table's schema while the table is rewritten: the indexes and their comments are made
+-- all the same.
 GRANT CREATE ON DATABASE :DBNAME TO regress_owner;
 CREATE SCHEMA moving AUTHORIZATION regress_owner;
 SET ROLE regress_owner;

@@ -11,7 +11,7 @@ SELECT pg_get_indexdef(indexrelid) AS index, obj_description(indexrelid, 'pg_cla
 FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
 WHERE indrelid = 'scoped'::regclass AND NOT indisprimary ORDER BY relname;
 
--- Added to an attached table, its indexes stand beside the others. Called again, it changes nothing.
+-- A scope added to an attached table gets indexes beside the others. A second call changes nothing.
 SELECT simhash_attach('scoped', 'body', blocks => 2);
 SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant_id}');
 SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant_id}');
@@ -54,11 +54,11 @@ INSERT INTO skewed SELECT NULL, n FROM generate_series(1, 300) AS n;
 PREPARE costs AS SELECT commonest, candidates, worst FROM simhash_layouts('skewed', scope => $1) WHERE blocks = 2;
 EXECUTE costs ('{}');
 EXECUTE costs ('{tenant}');
--- And if these are the rows without a value.
+-- Only the rows with NULL in the scope are left.
 DELETE FROM skewed WHERE tenant IS NOT NULL;
 EXECUTE costs ('{tenant}');
 
--- Guards. Indexes within the scope of the guard, or a part of it, serve it.
+-- A guard uses indexes within its scope, or within a part of its scope.
 DROP INDEX scoped_simhash_block0_idx, scoped_simhash_block1_idx;
 SELECT errors($$SELECT simhash_guard('scoped', criterion => '{"resemblance": null}')$$,
     $$SELECT simhash_guard('scoped', criterion => '{"resemblance": null}', scope => '{lang}')$$);
@@ -81,7 +81,7 @@ INSERT INTO scope_parts VALUES (12, 1, 'a text');
 SELECT simhash_unguard('scope_parts'), simhash_detach('scope_parts');
 
 SET client_min_messages = notice;
--- A scope in which no two rows are equal, by a unique index; not if NULLs or other tables may repeat the values.
+-- A scope in which a unique index keeps rows apart gets a warning; not if NULLs or other tables may repeat the values.
 CREATE TABLE unlike (id integer PRIMARY KEY, tenant integer NOT NULL, number integer, body text, f bigint,
     UNIQUE (tenant, number), UNIQUE (id, body));
 SELECT simhash_index('unlike', 'body', bands => 1, scope => '{tenant, id}');
@@ -94,7 +94,7 @@ SELECT simhash_index('unlike', 'body', bands => 2, scope => '{tenant, number}');
 SELECT simhash_index('unlike', 'body', bands => 1, scope => '{number, id}');
 CREATE TABLE heir () INHERITS (unlike);
 SELECT simhash_index('unlike', 'body', bands => 3, scope => '{tenant, number}');
--- Nor if the index tells apart what the scope's collation does not.
+-- No warning either if the index distinguishes values that are equal by the scope's collation.
 CREATE TABLE cased (code text COLLATE no_case NOT NULL, body text);
 CREATE UNIQUE INDEX ON cased (code COLLATE "C");
 SELECT simhash_index('cased', 'body', bands => 1, scope => '{code}');

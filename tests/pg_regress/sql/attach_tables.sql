@@ -5,7 +5,7 @@ CREATE FUNCTION pg_temp.attached(OUT indexes bigint, OUT valid boolean, OUT colu
         (SELECT bool_and(indisvalid) FROM pg_index WHERE indrelid = target),
         (SELECT count(*) FROM pg_attribute WHERE attrelid = target AND attgenerated = 's' AND NOT attisdropped) $$;
 
--- (Names that must be quoted: security_tables.)
+-- (Names that must be quoted: security_quoting.)
 -- Long names: PostgreSQL shortens index names, and they remain distinct.
 SELECT repeat('t', 63) AS long_table, repeat('p', 56) AS long_prefix \gset
 CREATE TABLE :long_table (body text);

@@ -1,4 +1,4 @@
--- Functions that may take long notice that the query is cancelled. PostgreSQL itself only looks between rows.
+-- Functions that may run for a long time notice that the query is cancelled. PostgreSQL itself only looks between rows.
 --
 -- An argument of the call cancels the query. The function that follows the call in the same row must not be reached.
 CREATE SEQUENCE after_call;

@@ -46,7 +46,7 @@ SELECT errors(
 SET citus.enable_unsafe_triggers = off;
 SELECT errors($$SELECT simhash_unguard('docs')$$, $$SELECT simhash_unguard('here')$$);
 
--- Where the rows of such a table are not, nothing can be checked.
+-- The coordinator's own table has no rows: neither a preview nor a trigger can check anything there.
 SELECT errors(
     $$SELECT simhash_preview('docs', source => 'f')$$,
     $$INSERT INTO docs VALUES (1, 1, 0)$$,

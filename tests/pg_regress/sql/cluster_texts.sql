@@ -8,7 +8,7 @@ INSERT INTO docs VALUES
     ('six', 'b', 'K, J, i, h, g, f, e, d, c, b, a'), ('seven', NULL, '?!'),
     ('eight', 'b', 'The same template: filled in differently.'), ('nine', 'b', '?!');
 ALTER TABLE docs ADD number integer GENERATED ALWAYS AS IDENTITY;
--- A cluster is a chain of near-duplicates; a duplicate is near a row that stays. By .8, three is like two and in its
+-- A cluster is a chain of near-duplicates; a duplicate is near a row that stays. By .8, three is near two and in its
 -- cluster, but two is a duplicate of one, and three is not. In the opposite order, the last rows stay.
 \set criterion '{"resemblance": 0.8}'
 SELECT id, simhash_cluster(id, body, :'criterion') OVER w AS cluster,
@@ -120,7 +120,7 @@ $$;
 SELECT criterion, found.* FROM (VALUES ('{}'), ('{"resemblance": 0.75, "same": ["94"]}'))
     AS criteria (criterion), compare_with_guard(criterion::jsonb) AS found;
 
--- One template: texts that disagree in what must be the same, and equal ones, are not compared with each other.
+-- One template: if the numbers must be the same, only letters with the same number are near-duplicates.
 CREATE TABLE letters AS
 SELECT n AS id, 'Dear customer, our records show that invoice ' || n % 15000
     || ' has not been paid, although it was due two '
@@ -150,7 +150,7 @@ FROM (SELECT *, simhash_cluster(version, body) OVER w AS cluster,
 WHERE a.version = 0 AND b.version = 1
 GROUP BY near ORDER BY near;
 
--- The progress is shown on demand.
+-- Messages of the level debug1 show the progress.
 SET client_min_messages = debug1;
 SELECT count(DISTINCT cluster) FROM (SELECT simhash_cluster(n, md5((n / 2)::text)) OVER (ORDER BY n) AS cluster
                                      FROM generate_series(1, 220000) AS n) AS found;

@@ -16,7 +16,7 @@ SELECT * FROM simhash_components(ARRAY[1.0, 2.50, 1], ARRAY[3, 1.00, 4]);
 SELECT id, lower(component COLLATE "C") AS component
 FROM simhash_components(ARRAY['b', 'c'] COLLATE no_case, ARRAY['a', other_case('b')]);
 SELECT id FROM simhash_components(ARRAY['b', 'a'] COLLATE "C", ARRAY['B', 'A']);
--- No pairs, or none that is known.
+-- If an array is NULL, there is no row.
 SELECT * FROM simhash_components(NULL::integer[], '{1}');
 SELECT * FROM simhash_components(ARRAY[1], NULL);
 
@@ -43,7 +43,7 @@ SELECT bool_and(id > before) AS ascending FROM (SELECT id, lag(id) OVER () AS be
     FROM (SELECT array_agg('id ' || md5(a::text)) AS a, array_agg('id ' || md5(b::text)) AS b FROM steps_of_seven)
         AS p, simhash_components(p.a, p.b)) AS rows;
 
--- A comparison that fails, and one that contradicts itself: an error, and some components.
+-- A comparison that contradicts itself gives some components; one that fails gives an error.
 CREATE FUNCTION compare_wrongly(a row_id, b row_id) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS
     $$ BEGIN RETURN 1 - a.number % 3 + 0 / (a.number - 7); END $$;
 CREATE FUNCTION is_less(a row_id, b row_id) RETURNS boolean LANGUAGE sql IMMUTABLE

@@ -17,7 +17,7 @@ SELECT pg_temp.errors(
     $$simhash('a', '{"ngram": null}')$$, $$simhash('a', '{"ngram": 99999999999999999999999999}'::jsonb)$$,
     $$simhash('a', '{"weight": "idf"}')$$, $$simhash('a', '{"weight": {"a": 1}}'::jsonb)$$,
     $$simhash('a', '{"case_fold": 1}')$$, $$simhash('a', '{"case_fold": null}')$$);
--- Options that are not an object, or not JSON.
+-- Options that are not an object.
 SELECT pg_temp.errors(
     $$simhash('a', '[]'::jsonb)$$, $$simhash('a', '"ngram"'::jsonb)$$, $$simhash('a', 'null')$$, $$simhash('a', '3')$$,
     $$simhash_features('a', '[{"ngram": 2}]')$$);
@@ -55,7 +55,7 @@ SELECT pg_temp.errors(
 -- A wrong block of a column is an error when the query is planned, with or without rows.
 SELECT simhash_block(fingerprint, 4) FROM (SELECT 1::bigint WHERE false) AS none (fingerprint);
 -- A wrong parameter is an error in a custom plan. A generic plan finds out only while it runs, when a leakproof
--- function must not fail.
+-- function must not fail: the result is NULL.
 PREPARE block (bigint, int, int) AS SELECT simhash_block($1, $2, $3);
 SET plan_cache_mode = force_custom_plan;
 EXECUTE block (-1, 3, 4);
@@ -63,5 +63,5 @@ EXECUTE block (-1, 4, 4);
 SET plan_cache_mode = force_generic_plan;
 EXECUTE block (-1, 3, 4);
 EXECUTE block (-1, 4, 4);
--- Valid text that has no fingerprint.
+-- A valid text that is refused: its combining sequence is too long.
 SELECT simhash('a' || repeat(U&'\0301', 600000));

@@ -12,7 +12,8 @@ CREATE FUNCTION nodes(query text) RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(line, '; ') FROM plan_lines(query, '^( *->|\w)') AS line
 $$;
 
--- Whichever way the condition is written, few rows are expected: also without a scan, and in each kind of path.
+-- Few rows are expected within 3 bits, many within 30, whichever way the condition is written; also without a scan, and
+-- in each kind of path.
 SELECT estimate('SELECT FROM docs WHERE simhash_near(fp, 7)') AS near,
     estimate('SELECT FROM docs WHERE 4 > hamming(7, fp)') AS hamming,
     estimate('SELECT FROM docs WHERE fp <~> 7 <= 30') AS far;
@@ -20,9 +21,9 @@ SELECT estimate('SELECT FROM docs WHERE fp <~> 7 <= 3 AND author < 500 ORDER BY 
 SET pg_simhash.enable_scan = off;
 SELECT nodes('SELECT FROM docs WHERE fp <~> 7 <= 3'), estimate('SELECT FROM docs WHERE fp <~> 7 <= 3');
 RESET pg_simhash.enable_scan;
--- Pages of a list: the few near rows are sorted, and the order's index is not read in the hope of meeting them.
+-- With ORDER BY and LIMIT, the few near rows are sorted; the index of the order is not scanned.
 SELECT nodes('SELECT id FROM docs WHERE fp <~> 7 <= 3 ORDER BY created_at LIMIT 20');
--- Common values are counted, in any position, also of a parameter that is known.
+-- Most common values are counted, whichever argument the query is, and for the parameter of a custom plan.
 SELECT estimate('SELECT FROM docs WHERE simhash_near(fp, 42)') AS near,
     estimate('SELECT FROM docs WHERE 4 > hamming(40, fp)') AS hamming,
     estimate('SELECT FROM docs WHERE simhash_near(fp, 40, 0)') AS others;

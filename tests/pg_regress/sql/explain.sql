@@ -1,5 +1,5 @@
 -- simhash_explain: why two texts are near-duplicates or are not.
--- A copy, with another number, and another text.
+-- A near-duplicate with another number, by two criteria; and an unrelated text.
 SELECT * FROM simhash_explain('The quick brown fox jumps over the lazy dog by the river, on day 1.',
     'the quick brown fox jumps over the lazy dog by the river on day 2');
 SELECT * FROM simhash_explain('The quick brown fox jumps over the lazy dog by the river, on day 1.',
@@ -24,7 +24,7 @@ SELECT * FROM simhash_explain('one two three four five', 'one two three four six
 SELECT what, found, required, holds
 FROM simhash_explain('one two three four five', 'one two three four six', '{"max_distance": 64, "tokens": "chars"}')
 WHERE required IS NOT NULL OR what = 'near';
--- Fingerprints do not have what must be the same.
+-- Where fingerprints are compared, "same" decides nothing.
 SELECT * FROM simhash_explain('one two 3', 'one two 4, not', '{"resemblance": null, "same": ["numbers", "not"]}');
 -- No word, and NULL.
 SELECT * FROM simhash_explain('', 'one', '{"same": ["numbers"]}');

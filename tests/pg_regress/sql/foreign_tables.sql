@@ -14,7 +14,7 @@ SELECT id FROM hub_1 WHERE simhash_near(f, hashint8extended(42, 0));
 SELECT simhash_index('hub', 'body', bands => 1);
 SELECT simhash_index('hub', 'body', bands => 1);
 SELECT simhash_index_commands('hub', 'body', bands => 2) \gexec
--- The index of the partitioned table stays invalid. Nothing is left to be done, and its parts are used.
+-- The index of the partitioned table stays invalid. Nothing is left to be done.
 SELECT indexrelid::regclass AS index, indisvalid FROM pg_index
 WHERE pg_get_indexdef(indexrelid) ~ 'band' ORDER BY indexrelid::regclass::text;
 SELECT simhash_index_commands('hub', 'body', bands => 2);
@@ -25,7 +25,7 @@ SELECT attname FROM pg_attribute WHERE attrelid = 'hub'::regclass AND attnum > 0
 
 SET client_min_messages = warning;
 
--- What works on the server of the foreign table only.
+-- What is refused here, since it works on the server of the foreign table only.
 SELECT errors($$SELECT simhash_guard('hub', source => 'f')$$,
     $$SELECT * FROM simhash_preview('hub', source => 'f')$$, $$SELECT * FROM simhash_layouts('hub', 'f')$$);
 

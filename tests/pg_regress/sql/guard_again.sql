@@ -5,7 +5,7 @@ SET client_min_messages = notice;
 SELECT simhash_guard('docs', 'reject', '{"resemblance": 0.9}', '{tenant}', 'seen > ''2020-02-01''',
     unless => 'confirmed');
 SELECT definition('docs');
--- One argument, whatever the session has set; none; and one that is the same in other words.
+-- A call with one argument, under other settings of the session; with none; and with one that means the same.
 SET DateStyle = 'SQL, DMY';
 SET search_path = pg_catalog, public;
 SELECT public.simhash_guard('public.docs', criterion => '{"resemblance": 0.8}');
@@ -13,7 +13,7 @@ SELECT public.simhash_guard('public.docs');
 RESET search_path;
 RESET DateStyle;
 SELECT simhash_guard('docs', unless => '(confirmed)'), definition('docs');
--- A refusal says how to insist.
+-- The hint of a refusal names the condition of unless.
 INSERT INTO docs VALUES (1, 'a', 'one two three four five six seven', false, '2021-01-01');
 INSERT INTO docs VALUES (2, 'a', 'one two three four five six seven');
 INSERT INTO docs VALUES (2, 'a', 'one two three four five six seven', true),
@@ -31,12 +31,12 @@ SELECT errors($$SELECT simhash_guard('docs', mark_column => 'near')$$,
 ALTER TABLE docs ADD unmarked boolean GENERATED ALWAYS AS (near IS NULL) STORED;
 SELECT errors($$SELECT simhash_guard('docs', 'mark', mark_column => 'near', unless => 'unmarked')$$);
 ALTER TABLE docs DROP unmarked;
--- None, and the defaults.
+-- Empty arguments take the conditions away, and '{}' restores the default criterion. NULL keeps what there is.
 SELECT simhash_guard('docs', criterion => '{}', among => '', unless => '', source => ''), definition('docs');
 SELECT simhash_guard('docs', 'reject');
 SELECT simhash_guard('docs', NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 
--- Columns that are gone: another source is found, and what a guard needs must be given.
+-- Renamed columns: the source is found again; a scope and a condition must be given again.
 SELECT simhash_guard('docs', scope => '{tenant}', unless => 'confirmed');
 ALTER TABLE docs RENAME "Body" TO body;
 SELECT simhash_guard('docs');
@@ -91,7 +91,7 @@ SET client_min_messages = notice;
 SELECT simhash_guard('docs', source => 'title');
 SELECT simhash_guard('docs', source => 'lower(title)');
 SELECT simhash_guard('docs', source => 'body');
--- One whose arguments cannot be read.
+-- A guard whose arguments cannot be read.
 SELECT simhash_unguard('docs');
 CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
     EXECUTE FUNCTION simhash_dedup('drop', '{}', 'body');

@@ -18,7 +18,7 @@ INSERT INTO docs VALUES (3, 2, 'active');
 INSERT INTO docs VALUES (3, 2, 'active', now() - interval '1 year');
 DELETE FROM docs;
 
--- Names are those of the caller's search path, and stay.
+-- Names are looked up in the caller's search path when the guard is made, and not again.
 SELECT simhash_guard('docs', source => 'f', among => 'status = ''active''::status -- or other'), definition('docs');
 SET search_path = pg_catalog;
 INSERT INTO public.docs VALUES (1, 0, 'draft'), (2, 0, 'closed'), (3, 0, NULL), (4, 0, 'active');
@@ -66,7 +66,7 @@ SELECT id FROM docs WHERE id >= 100 ORDER BY id;
 CREATE TABLE pages (part integer, id integer, active boolean, body text, near jsonb, PRIMARY KEY (part, id))
     PARTITION BY LIST (part);
 CREATE TABLE pages_1 PARTITION OF pages FOR VALUES IN (1);
--- Its columns have other numbers.
+-- The columns of this partition have other attnums.
 CREATE TABLE pages_2 (gone integer, near jsonb, body text, id integer NOT NULL, active boolean, part integer NOT NULL);
 ALTER TABLE pages_2 DROP gone;
 ALTER TABLE pages ATTACH PARTITION pages_2 FOR VALUES IN (2);
@@ -81,14 +81,14 @@ SELECT id, near FROM pages ORDER BY id;
 SELECT distance, duplicate, rows, example, earlier
 FROM simhash_preview('docs', source => 'f', among => 'status = ''active''');
 
--- The table has changed: the error says so, and a new guard is made.
+-- A column of the condition was renamed: each INSERT fails until the guard is removed.
 ALTER TABLE docs RENAME status TO state;
 INSERT INTO docs VALUES (300, 0, 'active');
 \echo :LAST_ERROR_SQLSTATE
 SELECT simhash_unguard('docs');
 INSERT INTO docs VALUES (300, 0, 'active');
 
--- What is no condition on a row.
+-- What is accepted as a condition on a row, and what is refused.
 SELECT errors(format('SELECT simhash_guard(''docs'', source => ''f'', among => %L)', condition))
 FROM unnest(ARRAY[
     'id', '1', '''text''', 'id >', 'id > 1; SELECT true', 'true) OR (false', 'true), (true',
@@ -102,7 +102,7 @@ SELECT simhash_guard('docs', 'mark', source => 'f', mark_column => 'near', among
 ALTER TABLE docs DROP near;
 -- psql shows where the error is in the condition.
 SELECT simhash_guard('docs', source => 'f', among => 'id > 1 AND unknown');
--- What the parser notices is sent once.
+-- A NOTICE of the parser is sent once.
 SELECT run(format('ALTER TABLE docs ADD %I integer', repeat('n', 63)));
 SET client_min_messages = notice;
 SELECT simhash_guard('docs', source => 'f', among => repeat('n', 64) || ' IS NULL');

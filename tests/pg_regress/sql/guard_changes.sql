@@ -22,7 +22,7 @@ SELECT after(change) FROM unnest(ARRAY[
     'DROP tenant, ADD tenant text GENERATED ALWAYS AS (id::text) STORED',
     'DROP tenant, ADD tenant json',
     'RENAME tenant TO customer',
-    -- Another type that serves as well, and a new column in place of the fingerprint.
+    -- Another type that serves as well.
     'ALTER tenant TYPE integer USING NULL']) AS change;
 SELECT after('ALTER COLUMN id TYPE text', 'INSERT INTO docs VALUES (''3'', 2)');
 SELECT after('DROP f CASCADE, ADD f text', 'INSERT INTO docs (id, f) VALUES (3, ''2'')');

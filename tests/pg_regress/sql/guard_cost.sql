@@ -1,5 +1,5 @@
--- The cost of a search: it ends at a row that no other row can be nearer than. Where fingerprints are skewed, it reads
--- more, and finds the same.
+-- The cost of a search: it ends when no other row can be nearer. Where fingerprints are skewed, it reads more, and
+-- finds the same.
 
 -- Pages that a statement reads.
 CREATE FUNCTION pages(statement text) RETURNS bigint LANGUAGE plpgsql AS $$
@@ -60,7 +60,7 @@ SELECT shared, few_pages, mark FROM generate_series(0, 3) AS shared, mark_copy(s
 DELETE FROM copies WHERE id = 0;
 INSERT INTO copies VALUES (3000, 1) RETURNING near;
 INSERT INTO copies VALUES (3001, 0) RETURNING near;
--- The session looks at it first from then on, also after it has been changed.
+-- From then on, the session looks at row 3000 first, also after an UPDATE of that row.
 SELECT pages('INSERT INTO copies VALUES (3002, 2)') < 200 AS few_pages;
 UPDATE copies SET f = 3, pad = '' WHERE id = 3000;
 INSERT INTO copies VALUES (3003, 2) RETURNING near;

@@ -1,18 +1,20 @@
 -- Guards of fingerprints: what their layouts serve does not depend on the number of rows. The same distances are
 -- refused for the same reason, and the guard works when the table has become empty.
 CREATE TABLE sized (id integer PRIMARY KEY, f bigint);
-CREATE TABLE outcomes (size integer, layout integer, distance integer, outcome text);
+CREATE TABLE outcomes (rows integer, layout integer, distance integer, outcome text);
 DO $$
 DECLARE
-    size integer;
+    rows integer;
 BEGIN
-    FOREACH size IN ARRAY '{0,100,20000}'::integer[] LOOP
+    FOREACH rows IN ARRAY '{0,100,20000}'::integer[] LOOP
         FOR layout IN 2..8 LOOP
             TRUNCATE sized;
-            INSERT INTO sized SELECT n, random_fingerprint(n) FROM generate_series(1, size) AS n;
+            INSERT INTO sized SELECT n, random_fingerprint(n) FROM generate_series(1, rows) AS n;
             ANALYZE sized;
             PERFORM simhash_attach('sized', 'f', blocks => layout);
-            INSERT INTO outcomes SELECT size, layout, distance, line
+            -- Of two near rows, the guard must skip one. The error 'served' says so, and undoes all. Of the lines about
+            -- an error, only the one with its SQLSTATE counts.
+            INSERT INTO outcomes SELECT rows, layout, distance, line
             FROM unnest('{0,3,7,10,12,15,19,24}'::integer[]) AS distance,
                 errors(format($s$SELECT simhash_guard('sized', 'skip', source => 'f',
                     criterion => '{"max_distance": %s}');
@@ -25,7 +27,7 @@ BEGIN
 END
 $$;
 SELECT count(DISTINCT (layout, distance)) AS criteria, count(DISTINCT (layout, distance, outcome)) AS outcomes,
-    count(*) FILTER (WHERE size = 0 AND outcome ~ 'served') AS served FROM outcomes;
+    count(*) FILTER (WHERE rows = 0 AND outcome ~ 'served') AS served FROM outcomes;
 SELECT DISTINCT outcome FROM outcomes WHERE outcome !~ 'served';
 
 -- Within any distance, two near rows that one statement stores are found.

@@ -63,7 +63,7 @@ SELECT errors('INSERT INTO indexed VALUES (4, 255)', 'INSERT INTO indexed VALUES
     'INSERT INTO indexed VALUES (4, NULL)', 'UPDATE indexed SET f = 255 WHERE id = 2',
     'UPDATE indexed SET id = 5 WHERE id = 2', 'DELETE FROM indexed WHERE id = 2',
     'SELECT simhash_guard(''indexed'', ''skip'', source => ''f'')');
--- None of these indexes finds all rows by the block, and has the fingerprint.
+-- Each of these indexes lacks rows or the fingerprint, or cannot be searched by the block.
 CREATE INDEX partial ON indexed (simhash_block(f, 2), f) WHERE id > 0;
 CREATE INDEX plain ON indexed (simhash_block(f, 2));
 CREATE INDEX hashed ON indexed USING hash (simhash_block(f, 2));

@@ -1,4 +1,4 @@
--- The error of a guard reports the near row in a field of its own, as JSON for programs.
+-- The error of a guard reports the near row in the field DATATYPE NAME, as JSON for programs.
 
 -- The field of a statement's error.
 CREATE FUNCTION near(statement text) RETURNS text LANGUAGE sql
@@ -29,7 +29,7 @@ BEGIN
 END
 $$;
 CREATE TYPE kind AS ENUM ('good', 'bad "one"');
--- A program that reads numbers as double precision keeps integers up to 2^53 - 1.
+-- A program that reads numbers as double precision keeps integers up to 2^53 - 1: larger ones are strings.
 SELECT columns, near_key(columns, key, stored, new) FROM (VALUES
     ('k bigint', 'k', '9007199254740991', '1'),
     ('k bigint', 'k', '9007199254740992', '1'),
@@ -43,7 +43,7 @@ SELECT columns, near_key(columns, key, stored, new) FROM (VALUES
     ('"a ""b"" é" integer', '"a ""b"" é"', '1', '2'),
     -- Several columns, in the order of the key.
     ('tenant text, id integer', 'id, tenant', '''one'', 1', '''one'', 2')) AS keys (columns, key, stored, new);
--- A key that is too long is left out.
+-- A key whose JSON is longer than 8192 bytes is left out: {"k": "..."} takes 9 of them, and an é takes 6.
 SELECT length(near_key('k text', 'k', 'repeat(''a'', 8183)', '''x'''));
 SELECT near_key('k text', 'k', 'repeat(''a'', 8184)', '''x''');
 SELECT near_key('k text', 'k', 'repeat(''é'', 1400)', '''x''');

@@ -9,6 +9,7 @@ CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
     EXECUTE FUNCTION nothing('reject', '3', 'f');
 SELECT errors($$SELECT simhash_guard('docs', source => 'f')$$, $$SELECT simhash_unguard('docs')$$);
 DROP TRIGGER zzz_simhash_guard ON docs;
+-- Triggers that call simhash_dedup, and fire less often than a guard: simhash_guard replaces them.
 CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON docs FOR EACH ROW WHEN (false)
     EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f');
 INSERT INTO docs VALUES (2, 1) RETURNING id;

@@ -38,7 +38,7 @@ SELECT simhash_attach('events', 'f'), simhash_guard('events', 'mark', mark_colum
 SET timezone = 'UTC';
 INSERT INTO events VALUES ('2026-02-03 04:05:06.789+00', '2026-02-03', 9007199254740993, 1.5, 0),
     ('2026-02-04 04:05:06+00', '2026-02-04', 2, 2, 1) RETURNING part, near;
--- What a mark has does not depend on the session's settings.
+-- The values in a mark do not depend on the session's settings.
 SET datestyle = 'SQL, DMY';
 SET timezone = 'Asia/Kolkata';
 INSERT INTO events VALUES ('2026-05-04 04:05:06+00', '2026-05-04', 3, 3, 1) RETURNING near;
@@ -65,7 +65,7 @@ INSERT INTO forms VALUES (1, 3.000, 1) RETURNING tenant, id, near, whole;
 CREATE TABLE parted (day date, tenant integer, id integer, f bigint, whole jsonb,
     PRIMARY KEY (tenant, day, id)) PARTITION BY RANGE (day);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');
--- The columns of this one have other numbers.
+-- The columns of this partition have other attnums.
 CREATE TABLE parted_2 (f bigint, gone text, whole jsonb, id integer NOT NULL, tenant integer NOT NULL,
     day date NOT NULL);
 ALTER TABLE parted_2 DROP COLUMN gone;
@@ -76,7 +76,7 @@ INSERT INTO parted VALUES ('2026-01-02', 1, 10, 0), ('2026-02-02', 1, 11, 1), ('
     ('2026-01-03', 1, 13, 254) RETURNING tableoid::regclass, id, whole;
 UPDATE parted SET day = '2026-02-03', f = 257 WHERE id = 13 RETURNING tableoid::regclass, id, whole;
 
--- Partitions with keys of their own, of other columns or in another order. What a mark has is found for each of them.
+-- Partitions with keys of their own, of other columns or in another order. A mark has the key columns of each.
 CREATE TABLE own (tenant integer, part integer, id integer, f bigint, near integer, whole jsonb)
     PARTITION BY LIST (part);
 CREATE TABLE own_1 PARTITION OF own (PRIMARY KEY (tenant, part, id)) FOR VALUES IN (1);

@@ -79,7 +79,8 @@ EXECUTE moves ('23P01 zzz_simhash_guard 1:%s,2:%s');
 SELECT FROM simhash_guard('docs', 'mark', source => 'f', mark_column => 'near');
 EXECUTE moves ('1 1:%1$s,2:%1$s:1');
 
--- A statement that moves rows skips none, nor any that it inserts after it has moved one.
+-- A MERGE skips no row that it moves, and none that it inserts after the first move. An INSERT beside the UPDATE in a
+-- WITH query, or alone, skips rows as always.
 SELECT FROM simhash_guard('docs', 'skip', source => 'f');
 TRUNCATE docs;
 INSERT INTO docs VALUES (1, 1, 0), (2, 2, 255), (3, 3, -1), (4, 4, 65535);
@@ -122,7 +123,7 @@ UPDATE outer_docs SET part = 2 WHERE id = 2;
 SELECT outcome('INSERT INTO outer_docs VALUES (3, 2, 1)', 'outer_docs');
 SELECT outcome('MERGE INTO outer_docs USING (VALUES (2), (3)) AS v (key) ON id = key
     WHEN MATCHED THEN UPDATE SET part = 2 WHEN NOT MATCHED THEN INSERT VALUES (key, 2, 1)', 'outer_docs');
--- A cursor that moves rows, and one that is abandoned
+-- A cursor whose UPDATE moves a row fails. After the rollback, an INSERT is skipped as before.
 BEGIN;
 DECLARE rows CURSOR FOR SELECT id FROM outer_docs WHERE id = 2;
 FETCH rows;

@@ -11,7 +11,7 @@ $$;
 SELECT simhash_guard('mails');
 INSERT INTO mails VALUES (1, mail(17));
 INSERT INTO mails VALUES (2, mail(18));
--- If the numbers must be the same, it is none; a copy of it is one.
+-- If the numbers must be the same, the second invoice is no near-duplicate; a copy of it is one.
 SELECT simhash_guard('mails', criterion => '{"same": ["numbers"]}'), definition('mails');
 INSERT INTO mails VALUES (2, mail(18));
 INSERT INTO mails VALUES (3, upper(mail(18)));

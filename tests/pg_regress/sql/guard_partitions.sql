@@ -33,7 +33,7 @@ INSERT INTO parted VALUES (7, 1, 'number three') RETURNING id;
 SELECT tgrelid::regclass AS relation, tgparentid <> 0 AS is_child, substr(tgargs, 1, 4) = 'skip' AS skips
 FROM pg_trigger WHERE tgrelid::regclass::text LIKE 'parted%' ORDER BY tgrelid::regclass::text;
 
--- A row may move to a sub-partition, by an expression, and by hash.
+-- Partitions by an expression and by hash: an UPDATE that moves no row stores all; one that moves near rows is refused.
 CREATE TABLE deep (id integer, kind text, f bigint) PARTITION BY LIST (lower(kind));
 CREATE TABLE deep_a PARTITION OF deep FOR VALUES IN ('a') PARTITION BY HASH (id);
 CREATE TABLE deep_a_0 PARTITION OF deep_a FOR VALUES WITH (MODULUS 2, REMAINDER 0);

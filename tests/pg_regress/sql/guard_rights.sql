@@ -1,5 +1,5 @@
 -- The rights that writers need, what is reported to them, and who may guard. (All privileges on a table do not suffice
--- to guard it: security_tables.)
+-- to guard it: security_owners.)
 
 CREATE SCHEMA guarded;
 GRANT USAGE, CREATE ON SCHEMA guarded TO regress_owner;

@@ -1,4 +1,4 @@
--- Scope: a duplicate counts only among rows with the same values; NULL equals NULL.
+-- Scope: near-duplicates are looked for among rows with equal values only; NULL equals NULL.
 CREATE TABLE prints (id integer PRIMARY KEY, f bigint, tenant text, part integer);
 SELECT simhash_attach('prints', 'f'), simhash_guard('prints', scope => '{tenant}', source => 'f');
 INSERT INTO prints (id, f, tenant) VALUES (1, 0, 'a'), (2, 0, 'b'), (3, 0, NULL), (4, 0, '');

@@ -45,7 +45,7 @@ SELECT errors($$INSERT INTO docs (id, title, body) VALUES (7, 'THREE ', text_of(
     $$INSERT INTO docs (id, title) VALUES (7, 'four')$$);
 UPDATE docs SET code = 'of no consequence', title = 'three ' WHERE id = 3;
 SELECT simhash_unguard('docs');
--- A generated column, which PostgreSQL computes after the trigger: whoever names its expression guards the column.
+-- A generated column, which PostgreSQL computes after the trigger: a source that is its expression means the column.
 SELECT simhash_guard('docs', source => '(title || '' '' || body)'), definition('docs');
 SELECT errors($$INSERT INTO docs (id, title, body) VALUES (7, 'Three ', text_of(3))$$,
     $$UPDATE docs SET title = 'three', body = text_of(3, 'other') WHERE id = 4$$);
@@ -112,7 +112,8 @@ SELECT simhash_guard('tenants', 'skip', scope => '{lang,tenant}');
 INSERT INTO tenants VALUES (1, 1, 'en', 'a text'), (2, 1, 'de', 'a text'), (3, 2, 'en', 'a text'),
     (4, 1, 'en', 'A text'), (5, NULL, 'en', 'a text'), (6, NULL, 'en', 'A text') RETURNING id;
 
--- Columns of fingerprints, bit strings and digits. A column that is made from a text has a text.
+-- Columns of fingerprints, bit strings and digits. For one that is made from a text, a guard compares the text, unless
+-- the criterion has "resemblance": null.
 CREATE TABLE prints (id integer PRIMARY KEY, print bigint, bits bit(64), digits text, words text[], vector tsvector,
     body text);
 SELECT simhash_attach('prints', 'print', prefix => 'print'), simhash_attach('prints', 'bits', prefix => 'bits'),

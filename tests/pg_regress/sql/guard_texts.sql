@@ -32,7 +32,7 @@ INSERT INTO texts VALUES (1, 'one two three four NINE');
 SELECT simhash_guard('texts', 'skip', '{"resemblance": 0.55, "bands": 64}');
 INSERT INTO texts VALUES (10, 'one two three four six'), (11, 'red green blue'), (12, 'Red, green: blue'), (13, 'red')
 RETURNING id, body;
--- mark: with a row that is not marked itself, within the scope.
+-- mark names a row that is not marked itself, within the scope.
 SELECT simhash_guard('texts', 'mark', '{"resemblance": 0.55, "bands": 64}', '{tenant}', mark_column => 'same_as');
 TRUNCATE texts;
 INSERT INTO texts (id, body) VALUES (1, 'one two three four'), (2, 'one two three five'), (3, 'one two three five six'),
@@ -93,7 +93,7 @@ INSERT INTO nested VALUES (1, 'the outer text', 'another text');
 SELECT fields($$INSERT INTO nested VALUES (2, 'a second outer text of words', 'a second OUTER text of words')$$,
     'INSERT INTO nested SELECT 2, long, upper(long) FROM words(1, 4000) AS long');
 SELECT id, body FROM nested ORDER BY id;
--- Another row with its text, stored and deleted meanwhile, is not taken for the row that is being stored.
+-- Another row with the same text, stored and deleted meanwhile, is not taken for the row that is being stored.
 CREATE OR REPLACE FUNCTION insert_inner() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO nested VALUES (new.id + 100, 'other words');
@@ -123,7 +123,7 @@ CREATE FUNCTION near_pairs(lowest double precision, bands integer) RETURNS TABLE
     SELECT a.id, b.id FROM banded AS a JOIN banded AS b ON a.id < b.id AND a.keys && b.keys
     WHERE simhash_resemblance(a.body, b.body) >= lowest
 $$;
--- For each action, the number of rows that stay unmarked, and of those that should not, or should.
+-- For each action, the number of rows that stay unmarked, and the number of wrong decisions.
 CREATE FUNCTION stay(action text, criterion jsonb, lowest double precision, bands integer)
 RETURNS TABLE (rows bigint, wrong bigint) LANGUAGE plpgsql AS $$
 BEGIN

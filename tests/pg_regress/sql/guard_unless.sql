@@ -4,7 +4,7 @@ CREATE TABLE docs (id integer PRIMARY KEY, f bigint, confirmed boolean, near int
 SELECT simhash_attach('docs', 'f');
 SELECT simhash_guard('docs', source => 'f', unless => 'confirmed'), definition('docs');
 SELECT unless, among FROM simhash_guards() WHERE target = 'docs'::regclass;
--- A row that is not confirmed is checked, NULL and false alike; one that is counts for later rows.
+-- A row that is not confirmed is checked, NULL and false alike. A confirmed row counts for later rows.
 INSERT INTO docs VALUES (1, 0, NULL), (2, -1, false);
 INSERT INTO docs VALUES (3, 1);
 INSERT INTO docs VALUES (3, 1, true), (4, x'ffff'::bigint, true);

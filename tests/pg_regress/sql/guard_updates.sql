@@ -50,7 +50,7 @@ UPDATE docs SET title = 'reject', body = words(2001, 400) WHERE id = 3 RETURNING
 SELECT simhash_guard('docs', 'skip');
 UPDATE docs SET title = 'skip', body = words(2001, 400) WHERE id = 3 RETURNING id, title;
 
--- Partitions whose columns have other numbers.
+-- A partition whose columns have other attnums.
 CREATE TABLE parted (part integer, id integer, body text, near integer, PRIMARY KEY (part, id))
     PARTITION BY LIST (part);
 CREATE TABLE parted_1 (near integer, gone text, body text, id integer NOT NULL, part integer NOT NULL);

@@ -61,7 +61,7 @@ SELECT url, index, found.* FROM (VALUES
 -- ON CONFLICT without a target, which is allowed only for DO NOTHING.
 SELECT string_agg(action, ' '), do_nothing FROM upserts('text UNIQUE', '', '', $$'a'$$, $$'a'$$) GROUP BY do_nothing;
 
--- If the row is also near another row, the guard acts on it, whatever the UPDATE would keep of it.
+-- If the new row is also near a row with another key, the guard acts, whatever the UPDATE would keep of the new row.
 CREATE TABLE pages (id integer PRIMARY KEY, url text, f bigint, n integer DEFAULT 0, mark integer);
 CREATE UNIQUE INDEX ON pages (lower(url));
 SELECT simhash_attach('pages', 'f');
@@ -74,10 +74,12 @@ INSERT INTO pages VALUES (3, 'A', 254) ON CONFLICT (lower(url)) DO UPDATE SET f 
 SELECT simhash_guard('pages', 'mark', source => 'f', mark_column => 'mark');
 INSERT INTO pages VALUES (3, 'A', 254) ON CONFLICT (lower(url)) DO UPDATE SET f = excluded.f, n = pages.n + 4;
 SELECT * FROM pages ORDER BY id;
--- A row that has the keys of two others is not stored either.
-INSERT INTO pages VALUES (2, 'A', 1) ON CONFLICT (lower(url)) DO UPDATE SET n = pages.n + 8;
-INSERT INTO pages VALUES (2, 'A', 1) ON CONFLICT (id) DO UPDATE SET n = pages.n + 16;
--- The same row twice in one statement
+-- A row that has the keys of two others updates the one that ON CONFLICT names.
+INSERT INTO pages VALUES (2, 'A', 1) ON CONFLICT (lower(url)) DO UPDATE SET n = pages.n + 8
+RETURNING id, n;
+INSERT INTO pages VALUES (2, 'A', 1) ON CONFLICT (id) DO UPDATE SET n = pages.n + 16
+RETURNING id, n;
+-- Two rows with the same key in one statement
 INSERT INTO pages VALUES (5, 'e', -1), (6, 'E', -1) ON CONFLICT (lower(url)) DO NOTHING;
 INSERT INTO pages VALUES (7, 'g', x'00ff00ff00ff00ff'::bigint), (8, 'G', 1)
 ON CONFLICT (lower(url)) DO UPDATE SET n = 64;
@@ -156,7 +158,7 @@ ALTER TABLE inner_rows DROP CONSTRAINT near;
 CREATE TRIGGER near AFTER INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION store_another('1', '');
 SELECT * FROM stores('INSERT INTO inner_rows VALUES (1, 0, ''x'')');
 DROP TRIGGER near ON inner_rows;
--- A trigger that replaces or changes the row finds nothing in its way.
+-- A trigger that replaces or changes the row finds no conflicting row.
 CREATE FUNCTION replace() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF new.id < 50 THEN

@@ -78,13 +78,13 @@ BEGIN
         RAISE WARNING '%: %', made, of_docs() ->> 'error';
     END LOOP;
 END $$;
--- simhash_guard mends it; and other states of the trigger.
+-- simhash_guard replaces such a trigger. Other states of the trigger.
 SELECT simhash_guard('docs');
 ALTER TABLE docs ENABLE REPLICA TRIGGER zzz_simhash_guard;
 SELECT of_docs() ->> 'error';
 ALTER TABLE docs ENABLE ALWAYS TRIGGER zzz_simhash_guard;
 SELECT of_docs() ->> 'error';
--- A table that others inherit from, since it was guarded.
+-- A guarded table from which another table inherits later.
 CREATE TABLE heirs () INHERITS (docs);
 SELECT of_docs() ->> 'error';
 DROP TABLE heirs;
@@ -96,10 +96,11 @@ SELECT simhash_unguard('docs');
 ALTER TRIGGER "Renamed" ON docs RENAME TO zzz_simhash_guard;
 SELECT simhash_unguard('docs');
 
+-- Arguments of a trigger that are cut off, and none.
 SELECT simhash_guard_definition('skip\000\377\000') ? 'error' AS is_error,
     simhash_guard_definition('') ? 'error' AS without;
 
--- An interrupt while a guard is tried rolls back the block that catches it, and no more.
+-- simhash_guards tries each guard on a row. An interrupt meanwhile rolls back the block that catches it, and no more.
 CREATE FUNCTION interrupts(content text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     IF current_setting('guards.interrupt', true) = 'on' THEN

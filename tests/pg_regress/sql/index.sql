@@ -114,7 +114,7 @@ SELECT count(*) AS rows FROM docs;
 SELECT errors($$SELECT simhash_index('types', 'CASE WHEN v IN (''a'', ''b'') THEN v END')$$);
 SELECT simhash_index('types', 'CASE WHEN v::text IN (''a'', ''b'') THEN v END', bands => 1);
 
--- Relations of other kinds, of other owners, and a standby's.
+-- Relations of other kinds and of other owners, and a read-only transaction.
 CREATE VIEW a_view AS TABLE docs;
 CREATE SEQUENCE a_sequence;
 CREATE FOREIGN DATA WRAPPER nowhere;

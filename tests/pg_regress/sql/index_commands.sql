@@ -4,7 +4,7 @@ SET client_min_messages = notice;
 CREATE TABLE docs AS SELECT n AS id, n % 3 AS tenant, 'text ' || n AS body FROM generate_series(1, 300) AS n;
 SELECT simhash_index_commands('docs', 'body', '{"ngram": 2}', 2, '{tenant}');
 SET client_min_messages = warning;
--- One command in each session.
+-- One command at a time, each from a new list.
 CREATE FUNCTION next_of(target regclass) RETURNS text LANGUAGE sql RETURN
     (SELECT command FROM simhash_index_commands(target, 'body', '{"ngram": 2}', 2, '{tenant}') AS command LIMIT 1);
 SELECT next_of('docs') \gexec
@@ -21,7 +21,7 @@ UPDATE pg_index SET indisvalid = false
 WHERE indexrelid::regclass::text IN ('docs_simhash_band1_tenant_idx', 'docs_simhash_band0_tenant_idx_ccnew');
 SELECT simhash_index_commands('docs', 'body', '{"ngram": 2}', 2, '{tenant}') \gexec
 SELECT simhash_index_commands('docs', 'body', '{"ngram": 2}', 2, '{tenant}');
--- An empty table has no statistics.
+-- An empty table has no statistics, and ANALYZE is not listed again.
 CREATE TABLE empty (body text);
 SELECT simhash_index_commands('empty', 'body', bands => 1) \gexec
 SELECT simhash_index_commands('empty', 'body', bands => 1);
@@ -52,7 +52,7 @@ SELECT relid AS index, indisvalid AS valid FROM pg_partition_tree('parts_simhash
     JOIN pg_index ON indexrelid = relid
 WHERE isleaf ORDER BY relid::text;
 SELECT simhash_index('parts', 'body', bands => 1);
--- All at once, and then with a partition of its own.
+-- All commands at once. Nothing is left then, for a partition alone either.
 SELECT simhash_index_commands('parts', 'body', bands => 2) \gexec
 SELECT count(*) AS indexes, bool_and(indisvalid) AS valid FROM pg_index WHERE pg_get_indexdef(indexrelid) ~ 'body, 1\)';
 SELECT simhash_index_commands('parts', 'body', bands => 2);
@@ -71,7 +71,7 @@ SELECT simhash_index_commands(target, 'upper(body)', bands => 1)
 FROM unnest('{parent,view}'::regclass[]) AS target \gexec
 SELECT simhash_index_commands(target, 'upper(body)', bands => 1) FROM unnest('{parent,view}'::regclass[]) AS target;
 
--- What simhash_index refuses is refused, and nothing is locked or changed.
+-- What simhash_index refuses is refused. Nothing is changed, and only AccessShareLock is taken.
 SELECT errors($$SELECT simhash_index_commands(NULL, 'body')$$, $$SELECT simhash_index_commands('docs', NULL)$$,
     $$SELECT simhash_index_commands('docs', 'id')$$, $$SELECT simhash_index_commands('docs', 'concat(body)')$$,
     $$SELECT simhash_index_commands('docs', 'body', bands => 65)$$,

@@ -73,11 +73,11 @@ WHERE indexrelid IN ('docs_simhash_band0_idx_ccnew'::regclass, 'docs_simhash_ban
 SELECT simhash_index('docs', 'body', bands => 2);
 SELECT simhash_index('docs', 'body', bands => 2);
 SELECT * FROM indexes;
--- Only what was left behind.
+-- An invalid index beside a valid one is dropped, and nothing is built.
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'docs_simhash_band1_idx'::regclass;
 CREATE INDEX docs_again ON docs (simhash_band(body, 1), simhash_size(body));
 SELECT simhash_index('docs', 'body', bands => 2);
--- Statistics that are missing are made up for.
+-- Missing statistics are collected again.
 DELETE FROM pg_statistic WHERE starelid = 'docs_again'::regclass;
 SELECT simhash_index('docs', 'body', bands => 1);
 SELECT simhash_index('docs', 'body', bands => 2);

@@ -26,9 +26,14 @@ FROM simhash_layouts('templates') WHERE blocks <= 4;
 
 -- No candidates: an empty table, a table without fingerprints, a single row.
 CREATE TABLE few (simhash bigint);
-SELECT count(*), max(candidates), max(worst) FROM simhash_layouts('few');
+PREPARE few AS SELECT count(*), max(candidates), max(worst) FROM simhash_layouts('few');
+EXECUTE few;
+INSERT INTO few VALUES (NULL);
+EXECUTE few;
+INSERT INTO few VALUES (42);
+EXECUTE few;
 
--- Which layouts are indexed: by generated columns or expressions, on as many blocks as a search at the distance needs.
+-- Which layouts are indexed: those with indexes on as many blocks as a search within the distance needs.
 CREATE TABLE docs (
     id integer, body text,
     simhash bigint GENERATED ALWAYS AS (simhash(body)) STORED,
@@ -74,7 +79,7 @@ SELECT errors($$SELECT simhash_layouts('skewed', 'body')$$, $$SELECT simhash_lay
     $$SELECT simhash_layouts(0)$$,
     $$SELECT simhash_layouts('skewed', max_distance => -1)$$, $$SELECT simhash_layouts('skewed', max_distance => 65)$$);
 
--- It is for owners, and runs their code as them.
+-- simhash_layouts is for the table's owner, and runs the owner's code as the owner.
 GRANT SELECT ON skewed TO regress_reader;
 SET ROLE regress_reader;
 SELECT simhash_layouts('skewed');

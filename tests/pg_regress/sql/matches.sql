@@ -14,11 +14,12 @@ INSERT INTO texts VALUES
 SELECT id, m.*, substr(content, content_position, content_length), substr(clue, clue_position, clue_length) AS of_clue
 FROM texts, simhash_matches(content, clue, options) AS m ORDER BY id, content_position;
 
--- Coverage is what matches sum to.
+-- The coverage is the sum of the words of the matches, as a share of the clue.
 SELECT id, simhash_coverage(content, clue, options) AS coverage,
     (SELECT sum(words) FROM simhash_matches(content, clue, options)) AS words
 FROM texts ORDER BY id;
 
+-- simhash_headline: whole texts, fragments, and limits.
 SELECT id, simhash_headline(content, clue, options => options) FROM texts ORDER BY id;
 SELECT simhash_headline(repeat('so it goes on and on ', 20) || content || repeat(' and again and once more', 20), clue,
     $$MaxFragments=1, MaxWords=12, startsel = "<mark class='x'>", StopSel=</mark>$$) FROM texts WHERE id = 1;

@@ -23,7 +23,7 @@ SET enable_seqscan = off;
 SELECT simhash_near(fp, 64, 1) AS near, count(*) FROM documents GROUP BY near ORDER BY near;
 SELECT id FROM documents WHERE simhash_near(fp, 64, 1) ORDER BY fp <~> 64, id LIMIT 4;
 
--- A partial index with simhash_near as its predicate, which only ON CONFLICT with that predicate can mean.
+-- A partial index whose predicate is simhash_near: only ON CONFLICT with the same predicate infers it.
 CREATE UNIQUE INDEX documents_few ON documents ((-id)) WHERE simhash_near(fp, 64, 1);
 INSERT INTO documents (id, fp) VALUES (64, 64) ON CONFLICT ((-id)) WHERE simhash_near(fp, 64, 1) DO NOTHING;
 INSERT INTO documents AS d (id, fp) VALUES (64, 0) ON CONFLICT (id)

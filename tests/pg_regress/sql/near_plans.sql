@@ -35,7 +35,7 @@ VACUUM ANALYZE prints;
 
 SELECT plan('SELECT aliased.id FROM prints AS aliased WHERE aliased.tag = 1 AND simhash_near(aliased.fp, 42)
     ORDER BY aliased.fp <~> 42 LIMIT 10');
--- Nothing is within a negative distance. If most rows are within the distance, no index is used.
+-- Nothing is within a negative distance. Within a large distance, a sequential scan is cheaper.
 SELECT plan('SELECT id FROM prints WHERE simhash_near(fp, 42, -1)');
 SELECT plan('SELECT id FROM prints WHERE simhash_near(fp, 42, 25)');
 
@@ -68,12 +68,12 @@ ANALYZE three_layouts;
 SET plan_cache_mode = force_generic_plan;
 PREPARE within (integer) AS SELECT id FROM three_layouts WHERE simhash_near(fp, 42, $1);
 SELECT plan('EXECUTE within (3)');
--- If it is too large for look-ups, all entries of an index are read.
+-- If the distance takes too many probes, all entries of an index are read.
 SELECT distance, used(format('EXECUTE within (%s)', distance))
 FROM unnest('{-1,0,1,2,3,5,7,9,12,24,64,1000}'::integer[]) AS distance;
 RESET plan_cache_mode;
 
--- A value that very many rows share is met while it is read. The search goes on with the other blocks.
+-- A search that finds very many rows with one value of a block gives the block up, and goes on with the others.
 CREATE TABLE hot (id integer, fp bigint);
 INSERT INTO hot SELECT n, CASE WHEN n % 2 = 0 THEN random_fingerprint(n) & x'0000ffffffffffff'::bigint
     ELSE random_fingerprint(n) END FROM generate_series(1, 40000) n;
@@ -88,7 +88,7 @@ FROM unnest(ARRAY[42, random_fingerprint(1)]) AS query;
 CREATE VIEW under_other_names (number, print) AS SELECT id, fp FROM prints WHERE tag < 5;
 SELECT plan('SELECT number FROM under_other_names WHERE simhash_near(print, 42, 0)');
 SELECT plan('SELECT id FROM (SELECT id, fp FROM prints ORDER BY id LIMIT 5) AS few WHERE simhash_near(fp, 42, 0)');
--- The query fingerprint comes from a sub-select, which runs once for each block and once for the distance.
+-- The query fingerprint comes from a sub-select, which runs once.
 SELECT plan('SELECT id FROM prints WHERE simhash_near(fp, (SELECT fp FROM prints AS one WHERE id = 42), 1)');
 
 -- Joins. The second table, of two rows, has no index of its own.
@@ -128,7 +128,7 @@ SELECT plan_lines('SELECT id FROM hashed WHERE simhash_near(fp, 42, 1)', 'Scan')
 -- A block that is not indexed in all partitions is not looked up.
 DROP INDEX hashed_b4_0;
 CREATE INDEX hashed0_b4_0 ON hashed0 (b4_0, fp);
-SELECT plan_lines('SELECT id FROM hashed WHERE simhash_near(fp, 42, 0)', 'Scan');
+SELECT used('SELECT id FROM hashed WHERE simhash_near(fp, 42, 0)');
 -- A join neither locks nor waits for a partition that the planner prunes, or an index of one. (From version 16 on,
 -- PostgreSQL itself locks the indexes of the partitioned table.)
 CREATE TABLE by_tag (id integer, tag integer, fp bigint) PARTITION BY LIST (tag);
@@ -143,7 +143,7 @@ SELECT plan_lines('SELECT by_tag.id FROM queries JOIN by_tag ON simhash_near(by_
 SELECT DISTINCT c.relname FROM pg_locks JOIN pg_class c ON c.oid = relation
 WHERE pid = pg_backend_pid() AND c.relname ~ '^by_tag\d?(_|$)' AND c.relkind <> 'I' ORDER BY relname;
 ROLLBACK;
--- A foreign table may return anything for a generated column. It is not searched by blocks; the other partitions are.
+-- A foreign partition, which may return anything for a generated column, does not keep others from being searched.
 CREATE FOREIGN DATA WRAPPER elsewhere;
 CREATE SERVER elsewhere FOREIGN DATA WRAPPER elsewhere;
 CREATE FOREIGN TABLE by_tag_foreign PARTITION OF by_tag FOR VALUES IN (99) SERVER elsewhere;
@@ -163,8 +163,8 @@ INSERT INTO child SELECT id, fp FROM prints WHERE id BETWEEN 1001 AND 2000;
 ANALYZE parent;
 ANALYZE child;
 SELECT plan_lines('SELECT id FROM parent WHERE simhash_near(fp, 42, 0)', 'Scan');
--- An expression in one of them only looks alike.
-DROP INDEX parent_b2_0, child_b2_0;
+-- The index of the child has another expression, which only looks alike: the child is not searched by blocks.
+DROP INDEX parent_b2_0, child_b2_0, parent_b2_1, child_b2_1;
 CREATE INDEX parent_b2_0 ON parent (simhash_block(fp, 0, 2), fp);
 CREATE INDEX child_b2_0 ON child (simhash_block(fp + 1, 0, 2), fp);
 SELECT plan_lines('SELECT id FROM parent WHERE simhash_near(fp, 42, 0)', 'Scan');
@@ -210,7 +210,7 @@ SELECT plan('SELECT id FROM prints WHERE simhash_near(fp, (random() * 9)::bigint
 SET enable_hashagg = off;
 SELECT plan('SELECT fp, count(*) FROM prints GROUP BY ROLLUP (fp) HAVING simhash_near(fp, 42)');
 
--- The fingerprint of a generated column, by the names of both columns, by that of its source, and by both expressions.
+-- The fingerprint of a generated column is searched by its name and by both of its expressions; that of html is not.
 CREATE TABLE posts (id integer, html text, part text GENERATED ALWAYS AS (substr(html, 5)) STORED);
 INSERT INTO posts SELECT n, md5(n::text) FROM generate_series(1, 1000) AS n;
 SELECT simhash_attach('posts', 'part');

@@ -78,7 +78,7 @@ SELECT errors(
     $$SELECT FROM docs WHERE id < 0 AND simhash_near(body, 'a', '{"resemblance": null}')$$,
     $$SELECT FROM docs WHERE id < 0 AND simhash_near(body, 'a', '{"max_distance": 3, "resemblance": null}')$$,
     $$SELECT FROM docs WHERE id < 0 AND simhash_near(body, 'a', '{"max_distance": 3}')$$);
--- The same in a row.
+-- The same errors for a criterion that comes from a row.
 SELECT errors(
     $$SELECT simhash_near('a', 'a', criterion) FROM (VALUES ('{"max_distance": 3}'::jsonb)) AS v (criterion)$$,
     $$SELECT simhash_near('a', 'a', criterion) FROM (VALUES ('{"bands": -1}')) AS v (criterion)$$);

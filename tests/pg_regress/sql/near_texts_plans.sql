@@ -136,7 +136,7 @@ CREATE MATERIALIZED VIEW selected AS SELECT id, body FROM docs;
 SELECT simhash_index('selected', 'body');
 SELECT is_searched($$SELECT id FROM selected WHERE simhash_near(body, 'some text')$$);
 
--- Estimated rows: those that statistics on the bands tell of, or one.
+-- Estimated rows: by the statistics on the bands; without them, one.
 CREATE TABLE copies AS SELECT n AS id, CASE WHEN n % 2 = 0 THEN 'a text that very many of them have in common'
     ELSE md5(n::text) || ' ' || md5('a' || n) || ' ' || md5('b' || n) END AS body FROM generate_series(1, 20000) AS n;
 SELECT estimate($$SELECT FROM copies WHERE simhash_near(body, 'a text that very many of them have in common')$$)
@@ -148,7 +148,7 @@ SELECT estimate($$SELECT FROM copies WHERE simhash_near(body, 'a text that very 
     estimate($$SELECT FROM copies WHERE simhash_near('words that are in none of these texts', body)$$) AS of_none,
     estimate('SELECT FROM copies a JOIN copies b ON simhash_near(a.body, b.body) WHERE a.id <= 100') AS of_a_join;
 
--- Parallel workers run the scan, and report what it did.
+-- Parallel workers run the scan.
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;

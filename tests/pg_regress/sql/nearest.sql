@@ -76,7 +76,7 @@ CREATE TABLE texts AS SELECT n AS id, 'text ' || n || ' of ' || n % 7 AS body FR
 SELECT index_by_hand('texts', 'simhash(body)', 2);
 SELECT compare($$SELECT simhash(body) <~> simhash('text 5 of 5') AS d FROM texts ORDER BY d LIMIT 5$$);
 
--- More rows at one distance than LIMIT asks for: the look-ups that find them suffice.
+-- More rows at one distance than LIMIT asks for: the probes that find them suffice.
 CREATE TABLE copies (id integer, fp bigint);
 INSERT INTO copies SELECT n, CASE WHEN n <= 5000 THEN 42 ELSE hashint8extended(n, 0) END
 FROM generate_series(1, 20000) n;

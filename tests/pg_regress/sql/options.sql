@@ -17,8 +17,8 @@ EXECUTE typed ('to be or not', '{"ngram": 2}');
 -- NULL in, NULL out.
 SELECT simhash(NULL::text) IS NULL AND simhash(NULL, '{}') IS NULL AND simhash('a', NULL) IS NULL AS nulls;
 
--- A criterion has them as jsonb or as text, where they mean the same: numbers count by value, and of a repeated key the
--- last one. The errors are the same too, but for the value, which is shown as it is written.
+-- A criterion has options as jsonb or as text, where they mean the same: numbers count by value, and of a repeated key
+-- the last one. The errors are the same too, but for the value, which is shown as it is written.
 CREATE FUNCTION pg_temp.outcome(options text, result OUT text) LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE format('SELECT simhash_near(''to be or not to be'', ''to be or not to be'', %s)', options) INTO result;

@@ -20,7 +20,7 @@ EXECUTE search('a title');
 SELECT count(*) FROM docs, (VALUES ('a title'), ('no title')) AS asked (text)
 WHERE simhash_near(simhash, simhash(text));
 \set VERBOSITY default
--- No warning: the same options in other letters, texts, other columns, features, options that are not known.
+-- No warning: options that make the same fingerprints, texts, other columns, features, options that are not known.
 SELECT id FROM docs WHERE simhash_near(simhash, simhash('a title', '{"same": ["numbers"], "tokens": "chars"}'));
 SELECT id FROM docs WHERE simhash_near(title, 'a title');
 SELECT id FROM docs WHERE simhash_near(by_hand, simhash('a title'));

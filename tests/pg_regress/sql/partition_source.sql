@@ -4,7 +4,7 @@ CREATE TABLE pages (id integer, part integer, a text, b text, body text GENERATE
 CREATE TABLE pages_1 PARTITION OF pages FOR VALUES IN (1);
 CREATE TABLE pages_2 (id integer, part integer, a text, b text, body text GENERATED ALWAYS AS (b || '.') STORED);
 ALTER TABLE pages ATTACH PARTITION pages_2 FOR VALUES IN (2);
--- It would get the fingerprints of another text, and a guard would compare another one.
+-- The partition would get fingerprints of another text, and a guard would compare another text.
 SELECT errors($$SELECT simhash_attach('pages', 'body')$$);
 SELECT simhash_index('pages', 'body');
 SELECT errors($$SELECT simhash_guard('pages')$$);

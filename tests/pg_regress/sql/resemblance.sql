@@ -18,7 +18,7 @@ SELECT errors(
     $$SELECT simhash_resemblance('a' || repeat(U&'\0301', 600000), '')$$,
     $$SELECT simhash_resemblance('', 'a' || repeat(U&'\0301', 600000))$$);
 
--- The planner evaluates it last, as it costs the most.
+-- The planner evaluates simhash_resemblance last, as it costs the most.
 CREATE TABLE articles (id integer PRIMARY KEY, body text);
 SELECT simhash_attach('articles', 'body');
 PREPARE like_it (text) AS

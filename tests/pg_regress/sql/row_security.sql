@@ -19,7 +19,7 @@ SELECT count(*) AS visible FROM documents WHERE simhash_block(fingerprint, block
 SELECT id FROM documents WHERE id = 42 AND simhash_block(fingerprint, 9) IS NULL;
 SELECT id FROM documents WHERE id = 41 AND simhash_block(fingerprint, 9) IS NULL;
 SELECT id FROM documents WHERE id = 5000 AND simhash_block(fingerprint, 9) IS NULL;
--- As a parameter it is not an error, whatever the row.
+-- A wrong block number as a parameter is not an error, whatever the row.
 SET plan_cache_mode = force_generic_plan;
 PREPARE hidden (int, int) AS SELECT id FROM documents WHERE id = $1 AND simhash_block(fingerprint, $2) IS NULL;
 EXECUTE hidden (41, 9);
@@ -27,8 +27,8 @@ EXECUTE hidden (42, 9);
 RESET plan_cache_mode;
 RESET ROLE;
 
--- A condition on texts is not leakproof. Indexes on bands still serve it, because to look bands up tells nothing, and
--- cleaned() is not called for hidden rows. A sequence counts its calls, from 2 on.
+-- A condition on texts is not leakproof. Indexes on bands still serve it, because a probe of a band reveals nothing,
+-- and cleaned() is not called for hidden rows. A sequence counts its calls, from 2 on.
 CREATE SEQUENCE calls;
 GRANT ALL ON SEQUENCE calls TO regress_reader;
 CREATE FUNCTION cleaned(content text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS

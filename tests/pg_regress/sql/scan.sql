@@ -144,7 +144,7 @@ SET plan_cache_mode = force_generic_plan;
 PREPARE grown (bigint) AS SELECT count(*) FROM growing WHERE simhash_near(fp, $1);
 EXECUTE grown (hashint8extended(7, 0));
 BEGIN;
--- Half of them share a block.
+-- Three in four of these share a block.
 INSERT INTO growing SELECT hashint8extended(n, 0) & ~((1::bigint << 31 + n % 2) - 1) FROM generate_series(1, 100000) n;
 SELECT run_lines('EXECUTE grown (hashint8extended(8, 0) & ~((1::bigint << 31) - 1))', 'Passes');
 ROLLBACK;

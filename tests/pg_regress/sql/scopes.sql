@@ -15,7 +15,7 @@ $$;
 
 -- Joins ---------------------------------------------------------------------------
 
--- The planner chooses the scan unasked.
+-- With default settings, the planner chooses the scan.
 SELECT * FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON d.tenant = n.tenant AND simhash_near(d.fp, n.fp)');
 SET enable_seqscan = off;
 SET enable_hashjoin = off;
@@ -73,6 +73,6 @@ PREPARE published (boolean) AS SELECT count(*) FROM docs WHERE published = $1
     AND simhash_near(fp, random_fingerprint(43));
 SET plan_cache_mode = force_generic_plan;
 EXECUTE published (false);
--- These are no single value.
+-- IS NOT TRUE means two values, so it gives no scope.
 SELECT scope FROM scopes('SELECT id FROM docs WHERE published IS NOT TRUE
     AND simhash_near(fp, random_fingerprint(42))');

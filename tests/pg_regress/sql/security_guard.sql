@@ -14,7 +14,7 @@ SET ROLE regress_writer;
 CREATE TRIGGER spy BEFORE INSERT ON docs FOR EACH ROW
     EXECUTE FUNCTION simhash_dedup('reject', '{"max_distance": 7, "resemblance": null}', 'f');
 INSERT INTO docs VALUES (2, 31);
--- Neither other tables are searched nor system columns.
+-- Neither other tables nor system columns are searched.
 RESET ROLE;
 SELECT errors_as('regress_owner', format($$CREATE OR REPLACE TRIGGER spy BEFORE INSERT ON docs FOR EACH ROW
     EXECUTE FUNCTION simhash_dedup(%L, '{"resemblance": null}', %s); INSERT INTO docs VALUES (2, 31)$$,

@@ -87,7 +87,7 @@ ALTER EXTENSION pg_simhash DROP FUNCTION shared.hamming(bigint, bigint);
 ALTER OPERATOR shared.<~> (bigint, bigint) SET (RESTRICT = eqsel);
 CREATE FUNCTION shared.attach(oid, name, integer, jsonb, name, boolean) RETURNS void
     AS '$libdir/pg_simhash', 'simhash_attach_wrapper' LANGUAGE c;
--- Functions for PostgreSQL's internal use cannot be called directly.
+-- Functions for PostgreSQL's internal use cannot be called directly: the first call finds regress_mallory's function.
 SELECT shared.simhash_agg_final(NULL::bytea);
 -- (The errors differ between minor releases of PostgreSQL.)
 CREATE FUNCTION shared.is_refused(call text) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -141,9 +141,9 @@ SELECT shared.simhash_index_commands('of_domains', source, bands => 1)
 FROM unnest('{body,short,body || short}'::text[]) AS source;
 SELECT tgname, tgfoid::regprocedure FROM pg_trigger WHERE tgrelid = 'of_domains'::regclass ORDER BY tgname;
 EXPLAIN (COSTS OFF) SELECT * FROM of_domains WHERE shared.simhash_near(f, 5, 0);
-SELECT shared.simhash_detach('of_domains'), shared.simhash_detach('of_domains', 'f'),
-    shared.simhash_detach('of_domains', 'w'), shared.simhash_detach('of_domains', 'v'),
-    shared.simhash_unguard('of_domains');
+SELECT shared.simhash_unguard('of_domains'),
+    shared.simhash_detach('of_domains'), shared.simhash_detach('of_domains', 'f'),
+    shared.simhash_detach('of_domains', 'w'), shared.simhash_detach('of_domains', 'v');
 -- If the library is newer than the installed version, a function may be missing. Plans use no other of its name.
 SELECT shared.simhash_attach('of_domains', 'f', blocks => 5);
 INSERT INTO of_domains (id, f) SELECT n, n * 7919 FROM generate_series(3, 5000) AS n;

@@ -17,6 +17,7 @@ SELECT proname FROM pg_proc JOIN pg_depend ON classid = 'pg_proc'::regclass AND 
 WHERE deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_simhash') AND proleakproof
 ORDER BY proname;
 
+-- Searches under row-level security: hidden rows are filtered out before functions that are not leakproof.
 CREATE TABLE docs (id integer PRIMARY KEY, reader name, body text);
 INSERT INTO docs
 SELECT n, CASE WHEN n % 2 = 0 THEN 'regress_reader' ELSE 'somebody else' END, 'text ' || n / 2 || ' of ' || n / 2

@@ -84,7 +84,7 @@ SELECT count(*) > 0 FROM simhash_layouts('parts.docs_2', 'simhash');
 \c -
 SELECT simhash_unguard('parts.docs');
 INSERT INTO parts.docs VALUES (3, 'a third text');
--- The hint of the error helps.
+-- After the commands of the hint, the table can be guarded and written to.
 SET client_min_messages = error;
 DROP TRIGGER trap ON parts.docs_2;
 ALTER TABLE parts.docs_2 OWNER TO :USER;
@@ -129,7 +129,7 @@ SELECT simhash_guard('parts.keyed_2_3', source => 'f');
 SET ROLE regress_writer;
 INSERT INTO parts.keyed VALUES (1, 1);
 
--- Nothing of the other partitions is reported to a partition's owner, also by triggers of its own.
+-- Nothing of the other partitions is reported to a partition's owner, not even by a trigger of that owner.
 RESET ROLE;
 SET search_path = parts, public;
 CREATE TABLE tenants (id integer, tenant integer, f bigint, PRIMARY KEY (tenant, id)) PARTITION BY LIST (tenant);

@@ -18,7 +18,7 @@ EXCEPTION WHEN OTHERS OR query_canceled THEN
     RETURN concat_ws(' ', sqlstate, sqlerrm, detail, hint, context, col, con, typ, tab);
 END $$;
 
--- 1. A session prepares what a function in PL/pgSQL means there. Such functions are refused for stored rows, when a
+-- 1. A session can set what a function in PL/pgSQL means there. Such functions are refused for stored rows, when a
 -- guard is made and when a trigger made by hand is loaded. A stored column has their value.
 SET ROLE regress_owner;
 CREATE FUNCTION app.clean(content text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
@@ -48,10 +48,10 @@ CREATE FUNCTION pg_temp.log(pg_catalog.text) RETURNS boolean LANGUAGE plpgsql AS
     $$ BEGIN IF $1 <> 'x' THEN RAISE WARNING 'seen %', $1; END IF; RETURN true; END $$;
 CREATE DOMAIN pg_temp.text AS pg_catalog.text CHECK (pg_temp.log(value));
 SELECT app.clean('x'), app.is_open('x');
--- Only of the new row does the session see values.
+-- The session sees values of the new row only.
 INSERT INTO app.docs VALUES (3, 'mine', 'one text-of-several-words-secret', false);
 INSERT INTO app.docs VALUES (4, 'mine', 'one text of several other words which are hidden', true);
--- Nor of the row that an UPDATE replaces.
+-- It sees no values of the row that an UPDATE replaces either.
 UPDATE app.docs SET state = 'changed';
 \c -
 SELECT id, state, open FROM app.docs ORDER BY id;

@@ -13,7 +13,7 @@ EXPLAIN (COSTS OFF) EXECUTE find('title 21');
 EXECUTE find('title 21');
 INSERT INTO changing VALUES (1001, 'title 21', 'another body');
 SELECT simhash_attach('changing', 'body', blocks => 2);
--- Until all are changed.
+-- When all blocks are changed, searches and the guard use them again.
 ALTER TABLE changing ALTER simhash_block0 SET EXPRESSION AS (simhash_block(simhash(title), 0, 2)),
     ALTER simhash_block1 SET EXPRESSION AS (simhash_block(simhash(title), 1, 2));
 SELECT simhash_attach('changing', 'title', blocks => 2);

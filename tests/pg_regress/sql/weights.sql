@@ -32,7 +32,7 @@ SELECT length(:'hundreds') AS bytes;
 SELECT simhash_index('weighted', 'body', options => :'hundreds', bands => 1);
 
 -- simhash_weights: the features of most texts weigh least. Of 100 texts all have "the", half "even" or "odd", a tenth a
--- digit: ln(1 + ln(100 / (1 + df))) / ln(1 + ln(100 / 2)) is 0, .33 and .73.
+-- digit: ln(1 + ln(100 / (1 + df))) / ln(1 + ln(100 / 2)) is 0, .32 and .73.
 CREATE TEMP TABLE docs AS
 SELECT n, 'The text' || n || CASE WHEN n % 2 = 0 THEN ' even ' ELSE ' odd ' END || n % 10 || ' the' AS body
 FROM generate_series(1, 100) n;

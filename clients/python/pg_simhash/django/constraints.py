@@ -21,9 +21,9 @@ class NoNearDuplicate(BaseConstraint):
     ``reject`` still decides: another session may store a near-duplicate between the check and the INSERT, and most
     other ways to store a row check nothing.
 
-    ``criterion``, ``scope`` and ``among`` are those of the guard. The criterion has the options of the bands in it.
-    As for the guard, an instance whose text is the stored one is not checked. For what the guard stores unchecked,
-    override ``validate``.
+    ``criterion``, ``scope`` and ``among`` are those of the guard. The criterion needs the options of the bands.
+    As for the guard, an instance whose text is the stored one is not checked. For a guard with ``unless``, override
+    ``validate``, and do not check what the guard stores unchecked.
     """
 
     default_violation_error_message = "There is already nearly the same text."

@@ -1,6 +1,6 @@
 """Marks the words in which two texts differ, and cuts long texts around the marks.
 
-Spaces and punctuation around words do not count, as they do not for the features of texts, nor what the options say.
+Spaces and punctuation around words do not count, as in the features of texts; nor does what the options leave out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_MARKS = 6  # of a text
 MAX_MARK_CHARACTERS = 120
 CONTEXT_CHARACTERS = 60  # before a mark, and after it
 MAX_PLAIN_CHARACTERS = 320  # of a text without marks
-MAX_COMPARED_WORDS = 1000  # that are in no run, from the first one on that differs
+MAX_COMPARED_WORDS = 1000  # of a text: those in no run, from the first difference on
 
 # Thai and its neighbours, Burmese, Khmer, and what is used for Chinese and Japanese: each letter is a word.
 SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
@@ -144,7 +144,7 @@ def excerpt(text: str, marks: list[slice]) -> list[Piece]:
 
 
 def _cut(text: str, first: int, last: int) -> str:
-    """The first and the last characters of a text, so many, without parts of words; all of it if it is short."""
+    """The `first` first and the `last` last characters of a text, without parts of words; a short text is not cut."""
     if len(text) > first + last:
         begin, end = text[:first], text[len(text) - last :]
         text = f"{PART_OF_LAST_WORD.sub('', begin)} … {PART_OF_FIRST_WORD.sub('', end)}"

@@ -15,12 +15,12 @@ from .table import Column, Table
 
 RowId = tuple[int, str]
 
-# Each row is compared with so many earlier near-duplicates, and so many that resemble it less.
+# Each row is compared with at most this many earlier near-duplicates, and as many earlier rows that resemble it less.
 MAX_NEAR_ROWS = 20
 MAX_GROUP_ROWS = 1000  # that are read, and counted
 # Texts that resemble each other less are not looked for: the bands find few of them.
 LEAST_SHOWN = 0.5
-# Neighbours in the table are often alike: the sample is from so many times as many pages as its rows take.
+# Neighbours in the table are often alike: the sample is drawn from this many times the pages that its rows fill.
 SAMPLED_PAGES_FACTOR = 10
 # What is read to be shown. The text of an HTML page may begin late.
 MAX_KEY_CHARACTERS = 100
@@ -133,7 +133,7 @@ def _near_rows(table: Table, least: float) -> Composed:
 
 
 def read_group(table: Table, first: RowId) -> list[RowId]:
-    """Rows that are near this one, in its scope: all, or so many that not all are read."""
+    """Rows that are near this one, in its scope; at most MAX_GROUP_ROWS."""
     is_other = SQL("(other.tableoid, other.ctid) <> (own.tableoid, own.ctid)")
     query = table.query(
         GROUP,
@@ -149,8 +149,9 @@ def read_group(table: Table, first: RowId) -> list[RowId]:
 def _is_in_scope(column: Column) -> Composable:
     """Whether the row `other` has the same value in this column of the scope, and not NULL.
 
-    The operator on two values of the same type may be another one, by casts of whoever owns the type: that on a domain
-    over an enum is. Records are compared by the btree operators of their types, which no index serves.
+    By casts that the owner of a type has made, ``=`` may be another operator: that of enums, for example, does not take
+    a domain over an enum. So a column that is not plain is compared as a record, by the btree operators of its types,
+    which no index serves.
     """
     names = {"other": Identifier("other", column.name), "own": Identifier("own", column.name)}
     if column.is_plain:

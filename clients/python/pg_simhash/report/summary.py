@@ -14,8 +14,8 @@ T = TypeVar("T")
 
 SHOWN_PAIRS = 4  # duplicates and, apart from them, others
 COUNTED_GROUPS = 20
-# The histogram of resemblances has bins of this width, so many below the limit. The limit is between two bins. All
-# resemblances below them are one bar.
+# The histogram of resemblances has bins of this width, and this many of them below the limit, which is the edge of a
+# bin. One bar has all smaller resemblances.
 BIN_WIDTH = 0.05
 BINS_BELOW_LIMIT = 6
 
@@ -41,7 +41,7 @@ class Summary:
     def examples(self, pairs: list[Pair]) -> list[Pair]:
         """Some of the duplicates or of the others: two that are closest to the limit, and then some of all.
 
-        Of each family of near rows, one pair comes first: the rows of one template would be all pairs.
+        One pair of each cluster comes first: otherwise, all pairs might be rows of one template.
         """
         family_of = _families(self.duplicates + self.others)
         families: defaultdict[RowId, list[Pair]] = defaultdict(list)
@@ -54,7 +54,7 @@ class Summary:
         return found + spread(others, SHOWN_PAIRS - len(found))
 
     def at_least(self, resemblance: float) -> int:
-        """How many rows would be duplicates by this limit: below that of the criterion, at least so many."""
+        """The number of rows that would be duplicates by this limit; a lower bound below the limit of the criterion."""
         return sum(pair.resemblance >= resemblance for pair in self.duplicates + self.others)
 
     def groups(self) -> list[RowId]:
@@ -81,8 +81,8 @@ class Summary:
 
 
 def interval(count: int, rows: int) -> tuple[float, float]:
-    """The bounds, right for 95 of 100 samples, of the share of the table's rows that are such as `count` of `rows`
-    sampled ones (Wilson 1927)."""
+    """The 95 % confidence interval (Wilson 1927) of a share of the table's rows, from a sample: `count` of `rows` rows
+    have what is counted."""
     z, share = 1.96, count / rows
     middle, width = share + z * z / (2 * rows), z * math.sqrt(share * (1 - share) / rows + z * z / (4 * rows * rows))
     low, high = ((middle + side * width) / (1 + z * z / rows) for side in (-1, 1))
@@ -97,7 +97,7 @@ def summarize(rows: Iterable[Pair | None], limit: float) -> Summary:
 
 
 def _families(pairs: Iterable[Pair]) -> Callable[[RowId], RowId]:
-    """A function that returns one row of each row's family, always the same. Pairs connect the rows of a family."""
+    """A function that returns for each row the same row of its cluster. Pairs connect the rows of a cluster."""
     parents: dict[RowId, RowId] = {}
 
     def root(row: RowId) -> RowId:
@@ -113,6 +113,6 @@ def _families(pairs: Iterable[Pair]) -> Callable[[RowId], RowId]:
 
 
 def spread(items: list[T], number: int) -> list[T]:
-    """So many of the items, at equal distances in their order."""
+    """At most `number` of the items, evenly spaced in their order."""
     count = min(number, len(items))
     return [items[(2 * n + 1) * len(items) // (2 * count)] for n in range(count)]

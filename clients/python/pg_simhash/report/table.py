@@ -94,8 +94,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Guard:
-    """The guard of the table. Who may create triggers has written its conditions, so the user of the command must not
-    run them: they are text to read."""
+    """The guard of the table. Somebody who may create triggers wrote its conditions, so the user of the command must
+    not run them: they are text to read."""
 
     name: str
     action: str | None
@@ -137,7 +137,7 @@ class Table:
     """The columns whose values say which of two rows is earlier: one that was given, and the primary key."""
     order_given: str | None
     is_order_random: bool
-    """Whether these begin with a UUID, and no other column was given."""
+    """Whether rows are ordered by a key that begins with a UUID, because no other column was given."""
     labels: list[str]
     """The columns by which the page names a row."""
     scope: list[Column]
@@ -211,7 +211,7 @@ def read_table(connection: Connection[Any], given: argparse.Namespace) -> Table:
 
 
 def _read_extension(connection: Connection[Any]) -> tuple[str, ...]:
-    """The extension's schema, the same as SQL, and the version."""
+    """The name of the extension's schema, this name quoted for SQL, and the extension's version."""
     if (row := connection.execute(EXTENSION).fetchone()) is None:
         hint = "Create it: CREATE EXTENSION pg_simhash."
         raise ReportError("this database does not have the extension pg_simhash", hint)
@@ -280,7 +280,7 @@ def _complete(connection: Connection[Any], extension: str, document: dict[str, A
     schema, criterion = Identifier(extension), json.dumps(document)
     # The server says what is wrong with the document.
     connection.execute(SQL("SELECT {}.simhash_near(''::text, ''::text, {}::jsonb)").format(schema, criterion))
-    # What the trigger of a guard by hand would do.
+    # The arguments that CREATE TRIGGER would store for a guard with this criterion.
     arguments = b"\0".join([b"reject", criterion.encode(), b"body", b""])
     definition = SQL("SELECT {}.simhash_guard_definition({}::bytea) -> 'criterion'").format(schema, arguments)
     [[complete]] = connection.execute(definition)

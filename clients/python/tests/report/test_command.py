@@ -40,7 +40,7 @@ class Counts(WithDatabase):
         return found.criterion, result
 
     def test_as_preview(self):
-        """Also of copies of a text that are more than are read."""
+        """Also if a text has more copies than are read."""
         texts = variants(300, 14)
         self.create_table("docs", texts + [texts[0]] * 60)
         for criterion in (
@@ -96,7 +96,7 @@ class Counts(WithDatabase):
         self.assertIn("by the options <code>{&#34;same&#34;: [&#34;numbers&#34;]}</code>", page)
 
     def test_among(self):
-        """Only earlier rows count for which a given condition holds. Rights has the condition of a guard."""
+        """Only earlier rows for which a given condition holds count. The class Rights tests those of guards."""
         columns = "id integer PRIMARY KEY, body text, note text DEFAULT 'it''s new'"
         self.create_table("windowed", variants(200, 14) + ["late news"] * 3, columns)
         self.sql("UPDATE report.windowed SET note = 'draft' WHERE id % 3 = 0 OR body = 'late news'")
@@ -185,7 +185,7 @@ class Contents(WithDatabase):
                 self.assertEqual("DELETE FROM" in page, "scope" in parts)
 
     def test_order(self):
-        """Which row is earlier: by a column that is given. By a random key only with a word of it."""
+        """Which row is earlier: a given column decides. If a random key decides, the page says so."""
         name = "report.unordered"
         self.sql(
             f"CREATE TABLE {name} AS SELECT md5(n::text)::uuid AS id, 'one text' AS body,"

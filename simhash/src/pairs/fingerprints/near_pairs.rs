@@ -18,8 +18,9 @@ pub struct Pairs {
     /// The next group whose rows are paired with each other.
     group: u32,
     search: PairSearch,
-    /// Two near groups, or twice the same one, whose rows are being paired, and the positions of the next two rows.
-    near: Option<Pair>,
+    /// The two near groups whose rows are being paired, or twice the same group.
+    near_groups: Option<Pair>,
+    /// The positions of the next two rows in these groups.
     positions: (usize, usize),
     /// Number of steps since the last tick.
     since_tick: usize,
@@ -30,10 +31,11 @@ impl Pairs {
     pub fn new(rows: Rows, max_distance: i32, tick: &dyn Fn()) -> Result<Self> {
         let (groups, buffers) = Groups::new(rows, tick)?;
         Ok(Self {
+            // By a negative distance, not even equal fingerprints are near.
             group: if max_distance >= 0 { 0 } else { groups.len() as u32 },
             groups,
             search: PairSearch::new(buffers, max_distance)?,
-            near: None,
+            near_groups: None,
             positions: (0, 0),
             since_tick: 0,
         })
@@ -47,7 +49,7 @@ impl Pairs {
                 self.since_tick = 0;
                 tick();
             }
-            if let Some(Pair { a, b, distance }) = self.near {
+            if let Some(Pair { a, b, distance }) = self.near_groups {
                 let (rows, others) = (self.groups.rows(a), self.groups.rows(b));
                 let (position, other_position) = self.positions;
                 if let (Some(&row), Some(&other)) = (rows.get(position), others.get(other_position)) {
@@ -59,8 +61,9 @@ impl Pairs {
                     continue;
                 }
             }
-            self.near = self.next_groups(tick)?;
-            let Some(Pair { a, b, .. }) = self.near else { return Ok(None) };
+            self.near_groups = self.next_groups(tick)?;
+            let Some(Pair { a, b, .. }) = self.near_groups else { return Ok(None) };
+            // Within a group, each row is paired with those after it.
             self.positions = (0, usize::from(a == b));
         }
     }

@@ -40,7 +40,7 @@ pub struct Buckets {
 
 impl Candidates {
     /// Finds all candidates. In addition to the sketches, needs 4 bytes for each row, and 8 MB; or up to 8 for each row
-    /// if most share a band. Needs up to 80 more for each row of those that share one band and are all refuted.
+    /// if most share a band. If the rows that share one band are all refuted, needs up to 80 more for each of them.
     pub fn new(sketches: TextSketches, tick: &dyn Fn()) -> Result<Self> {
         let TextSketches { least_resemblance, comparison, sketches, bands } = sketches;
         let mut buckets = with_capacity(bands.len())?;

@@ -1,5 +1,6 @@
-//! Stars of candidates, by which fewer candidates are left to compare: if two middles differ so much that their rays
-//! cannot be near each other, no ray of one is compared with one of the other.
+//! Stars leave fewer candidates to compare. A star is a candidate, its middle, and later candidates that are near it,
+//! its rays. If two middles differ so much that their rays cannot be near each other, no ray of one is compared with a
+//! ray of the other.
 
 use super::candidates::{Buckets, Candidates, Finder, NO_BUCKET, packed, sort_all, upper};
 use crate::error::Result;

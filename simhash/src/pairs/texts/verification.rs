@@ -16,12 +16,12 @@ use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS, ticking};
 /// Stands for the index of a candidate where there is none.
 const NO_INDEX: u32 = u32::MAX;
 
-/// What a verification is run for, clusters or kept rows. It names each candidate by its position among them.
+/// What a verification is run for: clusters, or kept rows. Candidates are named by their positions in [`Candidates`].
 pub trait Outcome: Sized {
     /// None of the candidates is near another one yet.
     fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self>;
 
-    /// The least resemblance of two candidates that matters; None if none does.
+    /// The least resemblance with which these two candidates would change the outcome; None if none would.
     fn least_resemblance(&mut self, earlier: u32, later: u32) -> Option<f64>;
 
     /// Takes two candidates with a resemblance that matters. `is_same` says whether their features are the same.
@@ -41,10 +41,10 @@ pub trait Outcome: Sized {
 
 /// Reads the texts of rows that may be near another one.
 ///
-/// Needs the memory of the [`TextSketches`], 12 bytes for each row, and up to 80 for each row of those that share one
-/// band and are all refuted; afterwards, with six bands, up to 93 for each candidate; and memory for features: the
-/// budget and one text. A tick is called at least every few milliseconds. If it panics, the only thing to do with the
-/// verification is to drop it.
+/// Needs the memory of the [`TextSketches`], 12 bytes for each row and, if the rows that share one band are all
+/// refuted, up to 80 for each of them; afterwards, with six bands, up to 93 for each candidate; and memory for
+/// features: the budget and one text. A tick is called at least every few milliseconds. If it panics, the only thing to
+/// do with the verification is to drop it.
 pub struct Verification<O> {
     rows: usize,
     /// Bytes for the candidates that are held.
@@ -131,7 +131,7 @@ impl<O: Outcome> Verification<O> {
     /// feature.
     pub fn push(&mut self, features: Option<FeatureSet>, tick: &dyn Fn()) -> Result<()> {
         debug_assert!(self.is_requested, "no row has been asked for");
-        // Reading a text takes longer than this.
+        // A tick takes less time than reading a text.
         tick();
         if let Some(features) = features {
             self.compare(&features, tick);

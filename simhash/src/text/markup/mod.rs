@@ -116,9 +116,9 @@ impl Sources<'_> {
         let start_of = |byte: u8| last(byte).map_or(end, |offset| passed_on + offset);
         let (start, end) = match text {
             _ if self.html[..end].ends_with(text) => (end - text.len(), end),
-            // What separates words stands nowhere.
+            // A separator, or U+FFFD, is not in the document.
             b"\n" | SEPARATOR | b"\xef\xbf\xbd" => (end, end),
-            // html5gum has read the name after it too, which it passes on next.
+            // html5gum has also read the name after `</`, and passes it on next.
             b"</" => (start_of(b'<'), self.html.len().min(start_of(b'<') + text.len())),
             // A character reference.
             _ => (start_of(b'&'), end),

@@ -9,8 +9,8 @@
 //!    list of other pages.
 //! 4. If nothing is left, or a dropped element does not end, all of the text counts, as with `"html"`.
 //!
-//! No tree is built. An element ends with the end tag of its name that leaves as many open as before it; one whose end
-//! tag may be omitted also ends where the next one of its name starts.
+//! No tree is built. An element ends with the end tag after which as many elements of its name are open as before it
+//! began; one whose end tag may be omitted also ends where the next one of its name starts.
 
 use std::ops::Range;
 

@@ -70,7 +70,7 @@ impl<'a> HtmlSource<'a> {
             }
         }
         self.advance(offset);
-        // A separator that stands for all of them is read.
+        // html5gum reads one separator in place of these tags.
         let separator = if has_box { SEPARATOR.len() } else { 0 };
         self.skipped.set(self.skipped.get() + offset - separator);
         has_box

@@ -1,7 +1,8 @@
 //! The arguments of a guard's trigger: `simhash_dedup(action, criterion, source [, mark column [, scope column ...]])`.
 //!
-//! The criterion is a JSON document, as [`simhash::criterion`] describes it. After the scope columns, the condition
-//! `among` may follow an empty argument, and the condition `unless` another one.
+//! The criterion is a JSON document, as [`simhash::criterion`] describes it. An empty argument ends the scope columns;
+//! the condition `among` comes after it. Another empty argument comes next, and then the condition `unless`:
+//! `simhash_dedup('skip', '{}', 'body', '', 'tenant', '', 'live', '', 'confirmed')`.
 
 use postgres::error::{Explain, Result, invalid_parameter};
 use postgres::json::{array, string};

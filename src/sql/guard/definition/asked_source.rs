@@ -45,7 +45,7 @@ pub fn find_source(
     let root = Relation::open(members.all[0]);
     let is_indexed =
         |table: &Relation| !indexed_bands(table, None).is_empty() || !indexed_fingerprints(table).is_empty();
-    // If the table has indexes, its partitions have the same. Otherwise they may have indexes of their own.
+    // An index of a partitioned table is in all its partitions. Without one, each partition may have its own indexes.
     let others = if is_indexed(&root) { &[] } else { &members.all[1..] };
     let mut partitions = others.iter().map(|&member| Relation::open(member)).filter(is_indexed);
     let Some(first) = partitions.next() else { return source_in(&root, named, asked, schema) };
@@ -83,7 +83,7 @@ fn source_in(
     let sources = texts.iter().map(|text| text.source).chain(fingerprint_sources);
     let choices = sources.map(|source| source_sql(table, source)).collect::<Result<BTreeSet<_>>>()?;
     match &Vec::from_iter(choices)[..] {
-        [source] if texts.is_empty() => Ok((source.clone(), GuardCriterion::Distance(asked.max_distance()?))),
+        [source] if texts.is_empty() => Ok((source.clone(), GuardCriterion::Distance(asked.for_fingerprints()?))),
         [source] => Ok((source.clone(), GuardCriterion::Texts(criterion_of(table, source, &texts, asked)?))),
         [] => Err(not_indexed(table, named, fingerprinted_text, asked)?),
         several => Err(ambiguous(table, several)?),
@@ -97,7 +97,8 @@ fn parse_named(table: &Relation, named: &AskedSql) -> Result<Expression> {
     variable.map_or_else(|| named.parse(|sql| parse_asked(table, sql)), Ok)
 }
 
-/// The texts whose bands are indexed, or `named` alone: each once for every set of options that its bands have.
+/// The texts whose bands are indexed, or only `named`: one item for each set of options that the bands of a text have.
+/// Empty if `named` is not a text.
 fn indexed_texts(table: &Relation, named: Option<Expression>) -> Result<Vec<IndexedText>> {
     let text = named.and_then(as_text);
     if named.is_some() && text.is_none() {
@@ -115,7 +116,8 @@ fn indexed_texts(table: &Relation, named: Option<Expression>) -> Result<Vec<Inde
     Ok(texts)
 }
 
-/// The criterion for a text that is indexed with these options.
+/// The criterion for a source whose bands are indexed, with the options of its indexes. An error unless exactly one set
+/// of these options serves what is asked for.
 fn criterion_of(table: &Relation, source: &str, texts: &[IndexedText], asked: &AskedCriterion) -> Result<GuardedTexts> {
     let mut served = Vec::new();
     for text in texts {
@@ -160,7 +162,8 @@ fn indexed_fingerprints(table: &Relation) -> Vec<RowValue> {
     fingerprints.into_iter().map(|(_, fingerprint)| fingerprint).collect()
 }
 
-/// The fingerprint that a source is or, if it is another column, those that are made from it and indexed.
+/// The source itself if it is a fingerprint; if it is a column of another type, the indexed fingerprints that are made
+/// from this column; otherwise none.
 fn named_fingerprints(table: &Relation, source: Expression) -> Result<Vec<RowValue>> {
     // SAFETY: getBaseType looks up a system cache; the type of an expression exists.
     let is_fingerprint = unsafe { pg_sys::getBaseType(source.value_type()) } == pg_sys::INT8OID;
@@ -204,7 +207,7 @@ fn not_indexed(
     if asked.is_for_fingerprints()
         || fingerprinted_text.is_none() && named.is_some_and(|named| as_text(named).is_none())
     {
-        return Ok(no_index(table, asked.max_distance()?));
+        return Ok(no_index(table, asked.for_fingerprints()?));
     }
     let to_sql = |source: Expression| source_sql(table, source);
     if let Some(text) = fingerprinted_text

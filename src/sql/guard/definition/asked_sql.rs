@@ -29,7 +29,7 @@ impl AskedSql {
         self.search_path.is_none()
     }
 
-    /// Parses the SQL under the user's search path, or as a guard does.
+    /// Parses the SQL under the user's search path; SQL of a guard under fixed settings.
     pub fn parse<T>(&self, parse: impl FnOnce(&str) -> Result<T>) -> Result<T> {
         match &self.search_path {
             None => with_fixed_settings(|| parse(&self.sql)),

@@ -1,8 +1,8 @@
 //! A cache of guards between statements.
 //!
-//! For a statement that inserts one row, making the guard took as long as the search and the insertion. A guard is
-//! dropped as soon as PostgreSQL reports that the definition of one of its tables, a function or an enum may have
-//! changed.
+//! For a statement that inserts one row, making the guard took as long as the search and the insertion. PostgreSQL
+//! reports when the definition of a table, a function or an enum may have changed. The next look-up then drops the
+//! guards that may depend on it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -21,8 +21,8 @@ use super::guard::{Guard, Identity};
 const MAX_CACHED_TRIGGERS: usize = 4096;
 
 thread_local! {
-    /// Guards by the OIDs of their triggers. A trigger has several if it was replaced while a statement still fires it
-    /// as it was. The triggers of one table's partitions share a guard.
+    /// Guards by the OIDs of their triggers. A replaced trigger has several guards while a running statement fires the
+    /// old definition. The triggers of one table's partitions share a guard.
     static GUARDS: RefCell<HashMap<Oid, Vec<Rc<Guard>>>> = RefCell::default();
     /// Whether PostgreSQL has the callbacks below.
     static HAS_CALLBACKS: Cell<bool> = const { Cell::new(false) };
@@ -30,9 +30,9 @@ thread_local! {
     static CHANGED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The guard of the trigger that `event` fires, which executes `function`. The tables that it searches are locked until
-/// the transaction ends, so that neither they nor their indexes are dropped. `previous` is a guard that this statement
-/// has obtained before: its tables are locked already.
+/// The guard of the event's trigger, which executes `function`. The tables that the guard searches are locked until the
+/// transaction ends, so that neither these tables nor their indexes are dropped. `previous` is a guard that this
+/// statement has obtained before: its tables are locked already.
 pub fn guard_of_trigger(function: Oid, event: &RowEvent, previous: Option<&Rc<Guard>>) -> Result<Rc<Guard>> {
     let mut guard = find_or_make(function, event)?;
     if previous.is_some_and(|previous| Rc::ptr_eq(previous, &guard)) {

@@ -8,6 +8,7 @@ use postgres::text::to_server;
 use serde_json::Value;
 use simhash::criterion::{CriterionDocument, TextCriterion};
 use simhash::error::shorten;
+use simhash::fingerprint::invalid_options::OPTION_KEYS;
 use simhash::fingerprint::options::Options;
 
 use crate::sql::fingerprint::options::{
@@ -65,7 +66,7 @@ impl GuardedTexts {
     pub fn options_json(&self) -> String {
         let mut options = serde_json::from_str::<BTreeMap<&str, Value>>(&self.json).unwrap_or_default();
         // {"weights": "table"} asks to learn weights once, which are then given as options.
-        options.retain(|key, value| Options::KEYS.contains(key) && *value != "table");
+        options.retain(|key, value| OPTION_KEYS.contains(key) && *value != "table");
         Value::from_iter(options).to_string()
     }
 }
@@ -74,7 +75,7 @@ fn parse_document(json: &str) -> Result<CriterionDocument> {
     read_criterion(JsonDocument::Text(to_server(json)?.to_bytes()))
 }
 
-/// The criterion that a user asks for. The defaults of what it leaves out depend on what is indexed.
+/// The criterion that a user asks for. The defaults of omitted keys depend on the indexes.
 pub struct AskedCriterion {
     json: String,
     document: CriterionDocument,
@@ -91,12 +92,12 @@ impl AskedCriterion {
         Ok(Self { document: parse_document(&json)?, json })
     }
 
-    /// Whether it says that the fingerprints decide.
+    /// Whether the criterion is for fingerprints.
     pub fn is_for_fingerprints(&self) -> bool {
         self.document.texts().is_none()
     }
 
-    /// Whether it asks for weights that are learnt from the table.
+    /// Whether the criterion asks for weights that are learnt from the table.
     pub fn asks_for_weights(&self) -> bool {
         self.document.weights_of_table
     }
@@ -115,7 +116,7 @@ impl AskedCriterion {
     }
 
     /// The largest distance of fingerprints. An error if a key is for texts.
-    pub fn max_distance(&self) -> Result<i32> {
+    pub fn for_fingerprints(&self) -> Result<i32> {
         let is_for_distances = |key: &str| key == "max_distance" || key == "resemblance" && self.is_for_fingerprints();
         if let Some(key) = self.unexpected_key(is_for_distances) {
             return Err(wrong_key(&key, "texts", "fingerprints")

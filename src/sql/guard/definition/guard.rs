@@ -46,8 +46,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Reads what the trigger of an event needs, which executes `function`. An error if it could not decide: a column
-    /// is missing, a table cannot be searched, or its rows are elsewhere.
+    /// Makes the guard of the event's trigger, which executes `function`. An error if the guard could not decide: a
+    /// column is missing, a table cannot be searched, or Citus stores its rows where the guard does not see them.
     pub fn new(function: Oid, identity: Identity, event: &RowEvent) -> Result<Self> {
         let arguments =
             identity.arguments.iter().map(|argument| from_bytes(argument.to_bytes())).collect::<Result<Vec<_>, _>>()?;
@@ -87,11 +87,12 @@ impl Identity {
         self.arguments.iter().map(CString::as_c_str).eq(event.arguments())
     }
 
-    /// The secret with which the guard's lock keys are hashed: pg_locks is public, and must not reveal fingerprints. It
-    /// is SHA-256 of the guard's table, its arguments, and a random number of the database cluster. Only users with
-    /// access to the cluster's files can read that number (PostgreSQL derives from it the salts of roles that do not
-    /// exist). As each guard has its own secret, the locks on a user's own table reveal nothing about another's, and
-    /// two guards of one table do not wait for each other's rows.
+    /// The secret with which the guard's lock keys are hashed: pg_locks is public, and must not reveal bands or
+    /// fingerprints. It consists of SHA-256 hashes, each of a random number of the database cluster, the database, the
+    /// guard's table, the position of the hash, and the arguments. Only users with access to the cluster's files can
+    /// read the random number (PostgreSQL derives from it the salts of roles that do not exist). As each guard has its
+    /// own secret, the locks on a user's own table reveal nothing about another's, and two guards of one table do not
+    /// wait for each other's rows.
     fn secret(&self) -> Secret {
         // SAFETY: the number has this length, and stays in shared memory as long as the server runs. MyDatabaseId is a
         // plain number, set when the session started.

@@ -1,4 +1,4 @@
-//! What a guard computes of the rows of a table: its source, and its conditions.
+//! What a guard computes from the rows of a table: its source, and its conditions.
 //!
 //! On stored rows, it runs only immutable code that PostgreSQL ships, arithmetic of times, and functions of the
 //! extension ([`foreign_code`]): stored rows may be hidden from the writer, and other names may get another meaning. On
@@ -30,8 +30,8 @@ pub struct GuardExpressions {
 }
 
 impl GuardExpressions {
-    /// Reads them from a guard's arguments, and returns the source also as it is written there. An error if a guard
-    /// must not evaluate one of them.
+    /// Reads the source and the conditions from a guard's arguments. Returns the source also with its generated
+    /// columns. An error if a guard must not evaluate one of them.
     pub fn read(table: &Relation, arguments: &Arguments, schema: ExtensionSchema) -> Result<(Self, Expression)> {
         let mut source = parse_source(table, &arguments.source)?;
         if let GuardCriterion::Texts(_) = arguments.criterion {
@@ -57,10 +57,11 @@ impl GuardExpressions {
     }
 }
 
-/// Parses the condition `unless`, which may also depend on the writer. An error if it runs code that it must not run.
+/// Parses the condition `unless`, which may also depend on the writer. An error if it runs code that may mean something
+/// else in another session.
 fn parse_unless(table: &Relation, sql: &str, schema: ExtensionSchema) -> Result<Expression> {
-    const DETAIL: &str = "It may run immutable functions of PostgreSQL's own, arithmetic of times, current_user, \
-        pg_has_role and current_setting. Other functions may change what a name means.";
+    const DETAIL: &str = "It may run immutable functions of PostgreSQL's own that no setting affects, functions of times, \
+        current_user, pg_has_role and current_setting.";
     let unless = parse_condition(table, sql, UNLESS)?;
     let Some(code) = foreign_code(unless, DependsOn::RowAndWriter, |function| schema.owns(function))? else {
         return Ok(unless);
@@ -79,13 +80,13 @@ pub struct GuardExpression {
     pub for_new_row: StoredExpression,
     /// For a stored row: without virtual generated columns.
     pub for_stored_row: StoredExpression,
-    /// Whether the value for a stored row is that of a column.
+    /// Whether the expression for a stored row is a column alone.
     pub is_column: bool,
     /// The columns that the value for a new row is made from.
     pub new_row_columns: Vec<i16>,
     /// The columns from which the value for a stored row is read.
     pub stored_row_columns: Vec<i16>,
-    /// What the expression runs that a guard must not run on stored rows, as a message names it.
+    /// The code in the expression that a guard must not run on stored rows, for a message; None if there is none.
     foreign_code: Option<String>,
 }
 
@@ -130,7 +131,7 @@ pub fn refused_type(type_name: &str, argument: &str) -> ErrorReport {
 }
 
 fn refused(code: &str, argument: &str, hint: &'static str) -> ErrorReport {
-    const DETAIL: &str = "On stored rows, a guard runs only immutable functions of PostgreSQL's own and arithmetic of \
-        times, so that no session decides what they mean.";
+    const DETAIL: &str = "On stored rows, a guard runs only immutable functions of PostgreSQL's own that no setting affects, \
+        and functions of times.";
     not_supported(format!("cannot use {code} in {argument}")).with_detail(DETAIL).with_hint(hint)
 }

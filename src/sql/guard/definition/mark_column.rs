@@ -49,8 +49,8 @@ fn identifying_column(key: &[&Column], scope: &GuardScope) -> Option<usize> {
     let mut outside = (0..key.len()).filter(is_outside);
     match (outside.next(), outside.next()) {
         (Some(position), None) => Some(position),
-        // The key's only column is in the scope. Two rows of one scope then have the same key, which only partitions
-        // with keys of their own allow.
+        // The key's only column is in the scope. Two rows with equal scope values then have the same key, which only
+        // partitions with keys of their own allow.
         (None, None) if key.len() == 1 => Some(0),
         _ => None,
     }

@@ -16,6 +16,7 @@ use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND, SIMHASH_BLOCK};
 
 /// A guarded table and its partitions, all of them locked.
 pub struct Members {
+    /// All of them, the guarded table first.
     pub all: Vec<Oid>,
     /// The tables in `all` that have rows of their own.
     with_rows: Vec<Oid>,
@@ -90,7 +91,7 @@ impl Members {
     }
 }
 
-/// Refuses a table from which other tables inherit.
+/// Refuses a table from which other tables inherit, unless these are its partitions.
 pub fn check_is_whole(table: &Target) -> Result<()> {
     if table.is_partitioned() || table.family(ACCESS_SHARE)?.len() == 1 {
         return Ok(());

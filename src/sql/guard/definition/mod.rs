@@ -2,12 +2,12 @@
 //!
 //! [`arguments`] reads the trigger's arguments and writes them. [`guard`] makes a guard from the arguments, and
 //! [`cache`] stores it between statements. The arguments are an action, the [`criterion`] of near-duplicates, the
-//! [`source`] that is compared, a [`mark_column`] ([`mark_check`]), the columns of a [`scope`], and its [`condition`]s.
+//! [`source`] that is compared, a [`mark_column`] ([`mark_check`]), the columns of a [`scope`], and two [`condition`]s.
 //! [`guard_expression`] says which code these may run. When a user asks for a guard, [`asked_sql`] parses the SQL under
 //! the user's search path, and [`asked_source`] finds the source.
 //!
 //! [`members`] lists the tables to search, and [`searched_table`] has the columns and indexes of each: those of
-//! [`searched_texts`] or [`searched_fingerprints`]. A [`row_key`] is what rows near a row are looked up by.
+//! [`searched_texts`] or [`searched_fingerprints`]. The rows near a row are looked up by its [`row_key`].
 //! [`distribution`] checks tables that Citus distributes.
 
 pub mod arguments;

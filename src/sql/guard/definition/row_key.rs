@@ -1,4 +1,4 @@
-//! What the rows near a row are looked up by.
+//! The key of a row, by which the rows near it are looked up.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -44,7 +44,7 @@ impl RowKey {
     }
 }
 
-/// Rows that this session has found, by their tids. They may be gone meanwhile.
+/// The rows that this session has found last, with their keys and tids. Some may no longer exist.
 #[derive(Default)]
 pub struct RecentRows(RefCell<VecDeque<(RowKey, ItemPointerData)>>);
 

@@ -29,8 +29,8 @@ pub struct SearchedFingerprints {
     total: ExpectedWork,
 }
 
-/// Whether a layout serves a search is decided for this number of rows, whatever the table has: so a guard works as
-/// long as its indexes are there.
+/// Whether a layout serves a search is decided for this number of rows, whatever the table has. So a guard still works
+/// when its table grows.
 const NOMINAL_ROWS: f64 = 1_000_000.0;
 /// The limit on the values that one search looks up.
 const MAX_PROBES_OF_SEARCH: f64 = 65_536.0;
@@ -76,7 +76,7 @@ impl SearchedFingerprints {
         cheapest.ok_or_else(|| refused.into_iter().find_map(Result::err).unwrap_or_else(no_index))
     }
 
-    /// What rows near a row with this fingerprint are looked up by.
+    /// The key by which the rows near a row with this fingerprint are looked up.
     pub fn key(&self, fingerprint: i64) -> RowKey {
         RowKey::Fingerprint { value: fingerprint.cast_unsigned(), max_distance: self.max_distance }
     }

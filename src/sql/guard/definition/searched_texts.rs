@@ -26,13 +26,13 @@ pub struct SearchedTexts {
     pub leading_scope_positions: Vec<usize>,
     /// The indexes by the numbers of their bands.
     pub indexes: Vec<Oid>,
-    /// Whether these are bands by the option `same`.
+    /// Whether the indexes are on bands by the option `same`.
     pub has_same: bool,
 }
 
 impl SearchedTexts {
-    /// Finds the indexes of a table. If there are some on bands by the option `same` and others, takes the former; of
-    /// several scopes, the one with the most columns.
+    /// Finds the indexes of a table. Prefers indexes on bands by the option `same`, which fewer texts share; among
+    /// these, the scope with the most columns.
     pub fn read(table: &Relation, text: Expression, scope: &GuardScope, guarded: &GuardedTexts) -> Result<Self> {
         let &GuardedTexts { criterion, ref options, .. } = guarded;
         let text_indexes = indexed_bands(table, Some(text));
@@ -72,7 +72,8 @@ pub fn indexed_bands(table: &Relation, text: Option<Expression>) -> Vec<BandInde
     indexes.into_iter().filter(is_wanted).collect()
 }
 
-/// The error for a text of which only the first `indexed` bands are indexed; None if no band is.
+/// The error for a text of which the first `indexed` bands are indexed, which are too few; 0 if only later bands are
+/// indexed, None if no band is.
 pub fn no_bands(table: &Relation, source: &str, indexed: Option<usize>, guarded: &GuardedTexts) -> Result<ErrorReport> {
     let (name, bands) = (table.name()?, guarded.criterion.bands);
     let message = match indexed {

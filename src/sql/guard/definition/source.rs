@@ -1,7 +1,6 @@
 //! The source of a guard: what it compares, a text or a fingerprint, as an expression of the columns of each table.
 //!
-//! It is an argument of the trigger, as SQL. So what a guard needs to compute it is in the guard, and not in an index,
-//! which may be dropped.
+//! An argument of the trigger stores the source as SQL. The guard does not read it from an index, which may be dropped.
 
 use std::ffi::{CStr, CString};
 
@@ -24,7 +23,8 @@ pub fn parse_asked(table: &Relation, sql: &str) -> Result<Expression> {
     parse_value(table, sql, Argument { name: SOURCE, context: &error_context(table, SOURCE)? })
 }
 
-/// The CONTEXT of an error in an argument of a guard. A writer who causes one has passed no argument.
+/// The CONTEXT of an error in an argument of a guard. It names the guard, because the error may reach a writer, who has
+/// passed no argument.
 pub fn error_context(table: &Relation, argument: &CStr) -> Result<CString> {
     let (argument, table) = (argument.to_string_lossy(), user_name_of(table)?);
     to_server(&format!(
@@ -42,7 +42,7 @@ pub fn source_sql(table: &Relation, source: Expression) -> Result<String> {
     with_fixed_settings(|| source.without_relabelling().to_sql(table, None))
 }
 
-/// A source as an expression of type `text`; None if it does not become a text by itself.
+/// A source as an expression of type `text`; None if there is no implicit cast from its type.
 pub fn as_text(source: Expression) -> Option<Expression> {
     let implicit = pg_sys::CoercionContext::COERCION_IMPLICIT;
     // SAFETY: look-ups in system caches; each pointer points to one type, as the count says.
@@ -68,7 +68,7 @@ pub fn column_name(sql: &str) -> Option<String> {
     }
 }
 
-/// An expression of plain columns that has the same value.
+/// The expression with all generated columns replaced by their generation expressions, which give the same value.
 pub fn with_plain_columns(table: &Relation, expression: Expression) -> Expression {
     with_generated_columns_replaced(table, expression, |column| column.is_generated)
 }

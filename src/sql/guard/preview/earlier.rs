@@ -17,8 +17,8 @@ use crate::sql::guard::row::search::{Closeness, EarlierSearches, NearQuery, Want
 /// The limit on the characters of a text that are shown.
 const MAX_SHOWN_CHARACTERS: usize = 80;
 
-/// The limit on the rows that are looked at for a closer one, once a row is known to be a duplicate. Otherwise, of rows
-/// that are all near each other, each would be compared with all others.
+/// Once a sampled row is known to be a duplicate, at most this many rows are looked at for a closer one. Without this
+/// limit, each of many rows that are all near each other would be compared with all others.
 const MAX_LOOKED_AT: usize = 100;
 
 /// A row as it is shown to users.
@@ -56,7 +56,7 @@ impl Preview {
             wanted: Wanted::of_criterion(key),
         };
         let primary_key = own.primary_key.of_row(row);
-        // Without keys that have an order, the tids decide.
+        // If the keys are equal or cannot be compared, the tids decide.
         let is_earlier = |searched: &SearchedTable, other: Row<'_>| {
             let order =
                 searched.primary_key.compare(&searched.primary_key.of_row(other), &own.primary_key, &primary_key);

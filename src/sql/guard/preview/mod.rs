@@ -173,7 +173,7 @@ type Groups = BTreeMap<(GroupKind, Option<Rank>), Group>;
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum GroupKind {
     Duplicates,
-    /// Rows that are near an earlier row, but do not resemble it enough.
+    /// Rows whose closest earlier row resembles them less than the criterion demands.
     Refuted,
     /// Rows that no earlier row is near, or that the condition `unless` leaves unchecked.
     Alone,

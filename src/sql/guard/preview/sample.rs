@@ -50,7 +50,7 @@ pub fn each_sampled_row(
         let Some(row) = (unsafe { slot.fetch(&table, tid, pg_sys::GetActiveSnapshot()) }) else { continue };
         // SAFETY: what is read of a row is copied to Rust's memory.
         unsafe { memory.switch_to(|_| read(own, row)) }?;
-        // SAFETY: as above.
+        // SAFETY: `read` has returned, and nothing else uses this memory.
         unsafe { memory.reset() };
     }
     Ok(())
@@ -73,15 +73,15 @@ fn sample_tids(tables: &[(&Target, &SearchedTable)], sample: i32) -> Result<Samp
     }
 }
 
-/// Samples `percent` of the pages, and at most `limit` rows. The same percentage has the same pages each time, and a
-/// larger one has these too.
+/// Samples `percent` of the pages, and at most `limit` rows. The same percentage selects the same pages each time, and
+/// a larger one selects these pages too.
 fn sample_pages(tables: &[(&Target, &SearchedTable)], percent: f32, limit: i64) -> Result<SampledTids> {
     let mut sampled = Vec::new();
     for (position, (table, _)) in tables.iter().enumerate() {
         let left = limit - sampled.len() as i64;
         let query = Query::parse(to_server(&format!(
             "SELECT t.ctid FROM ONLY {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) LIMIT {left}",
-            table.sql(),
+            table.sql()?,
         ))?)?;
         // The table is locked, but another table may have got its name.
         if query.table() != Some(table.oid) {

@@ -42,8 +42,8 @@ const MAX_COLUMNS: usize = pg_sys::INDEX_MAX_KEYS as usize;
 /// The rows of a table that conflict with the new row.
 #[derive(Default)]
 pub struct ConflictingRows {
-    /// The tids of their versions and of their index entries. An UPDATE that changes no index gives a row another tid,
-    /// and leaves it its entries.
+    /// The tids of their versions and of their index entries. These differ after an UPDATE that changes no indexed
+    /// column: the new version has a tid of its own, but no index entry.
     pub tids: Vec<ItemPointerData>,
     /// A transaction in progress that has written a conflicting row, or locked it against UPDATE.
     pub awaited: Option<Awaited>,

@@ -5,7 +5,7 @@
 //! The guard decides before the row is stored:
 //!
 //! 1. It tries to register the row ([`super::registration`]): then no other session can store a near row meanwhile. It
-//!    does not wait for this: of many copies of a stored text that are written at once, none waits for another.
+//!    does not wait for the registration, so that writers of many copies of a stored text do not wait for each other.
 //! 2. It searches for near rows. One that is stored decides.
 //! 3. If a transaction in progress has written a near row, the guard waits for its end, and searches again:
 //!    unregistered up to [`MAX_UNREGISTERED_WAITS`] times, then registered.
@@ -115,8 +115,8 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
 }
 
 /// The tuple for the trigger to return after an UPDATE that leaves everything as it was checked; None if the row is to
-/// be checked. No registration is needed for near rows: another session's search that misses the new version goes on to
-/// it from the old one.
+/// be checked. The row is not registered, because other sessions find it all the same: a search that meets the old
+/// version goes on to the new one.
 fn decide_without_search(row: NewRow<'_>) -> Result<Option<HeapTuple>> {
     let Some(old) = row.event.old_row() else { return Ok(None) };
     if !row.is_checked_already(old)? {
@@ -126,8 +126,8 @@ fn decide_without_search(row: NewRow<'_>) -> Result<Option<HeapTuple>> {
     if !row.has_unchanged_keys(old)
         && let Some(key) = row.key()?
     {
-        // An INSERT of another session may no longer conflict with this row, and may then store its own. The
-        // registration prevents this while that session decides.
+        // With other unique keys, this row no longer conflicts with an INSERT of another session, which could then
+        // store a near row. By their registrations, one of the two sessions waits for the other.
         row.register(&key, true);
     }
     Ok(Some(with_old_mark(row, old).unwrap_or_else(|| row.event.new_tuple())))

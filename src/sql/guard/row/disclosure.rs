@@ -83,8 +83,8 @@ impl Disclosure {
     }
 }
 
-/// Whether the current user may select these columns in every row of a table: that of the columns or an ancestor of it,
-/// which has them under the same names.
+/// Whether the current user may select these columns in every row of `table`, which is the table of the columns, or a
+/// partitioned table above it with columns of the same names.
 fn may_select(table: Oid, columns: &[Column]) -> bool {
     let may_select_column = |column: &Column| {
         let Some(attnum) = attnum_of(table, column.raw_name()) else { return false };

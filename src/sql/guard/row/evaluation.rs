@@ -1,8 +1,8 @@
 //! Evaluates the source and the conditions of a guard on rows, in one statement.
 //!
 //! On a new row they are evaluated as the writer, like a CHECK constraint. On stored rows, which may be hidden from the
-//! writer, they run PostgreSQL's own code alone, with times in UTC: they mean the same in every session. Their errors
-//! do not show values to a writer who may not read the rows.
+//! writer, they run only code of PostgreSQL and of the extension, with times in UTC: they mean the same in every
+//! session. Their errors do not show values to a writer who may not read the rows.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -85,7 +85,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// What a row is looked up by; None if its source is NULL, or has no word.
+    /// The key by which the rows near a row are looked up; None if the row's source is NULL, or has no word.
     pub fn key(&self, searched: &SearchedTable, row: Row<'_>, kind: RowKind) -> Result<Option<RowKey>> {
         match &searched.lookup {
             Lookup::Texts(SearchedTexts { criterion, options, .. }) => {

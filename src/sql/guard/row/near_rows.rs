@@ -29,7 +29,7 @@ pub struct NearDuplicate<'a> {
     pub primary_key: KeyValue,
     /// The tid in the index entry by which the row was found, or the row's own. ON CONFLICT may find the same entry.
     pub entry: ItemPointerData,
-    /// Of equally close rows of a table, the one with the smallest tid is the nearest.
+    /// The row's tid. Among equally close rows of a table, the nearest one has the smallest tid.
     tid: ItemPointerData,
     /// Whether this transaction's snapshot sees the row.
     pub is_visible: bool,

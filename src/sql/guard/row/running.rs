@@ -103,9 +103,9 @@ impl CurrentRow {
 
     /// Releases the locks of the row and forgets it. The row is stored now, or will never be stored.
     fn clear(&self) {
-        // This cannot fail: only the guard's call for this row borrows the two cells and, of `pending`, the calls in
-        // statements that run before this row is stored. All of them have returned or failed when the call's memory is
-        // reset, or when the statement's subtransaction is rolled back. Both may be part of a rollback, as above.
+        // This cannot fail. The guard's call for this row borrows both cells. Calls in nested statements, which run
+        // before this row is stored, borrow `pending`. All of them have returned or failed when the call's memory is
+        // reset, or when the statement's subtransaction is rolled back. Both may happen in a rollback: do not panic.
         let (pending, registration) = (self.pending.try_borrow_mut(), self.registration.try_borrow_mut());
         if let (Ok(mut pending), Ok(mut registration)) = (pending, registration) {
             *pending = None;
@@ -143,9 +143,10 @@ impl PendingRow {
 
     /// Whether the row has been stored, changed by a later trigger or not. Its slot then has a new tid: the tid of a
     /// version that this transaction has written since the guard accepted the row. (A row that gets the same tid as
-    /// `tid_before` counts as not stored, which is safe.)
+    /// `tid_before` counts as not stored, which is safe: it is compared once more.)
     ///
-    /// RETURNING and the triggers of a worker of logical replication run before the memory of the call is freed.
+    /// A stored row is still pending while RETURNING and the triggers of a worker of logical replication run, because
+    /// the memory of the call is freed only after them.
     pub fn is_stored(&self) -> bool {
         // SAFETY: the slot lives until the statement ends, and the row is forgotten before.
         let tid = unsafe { Row::new(self.slot) }.tid();

@@ -36,13 +36,14 @@ pub struct NearQuery<'a> {
     pub row: Row<'a>,
     /// The new row's table.
     pub own: &'a SearchedTable,
-    /// What the new row is looked up by.
+    /// The key by which the rows near the new row are looked up.
     pub key: &'a RowKey,
     /// The new row's values of the scope columns.
     pub scope: GuardScopeValues<'a>,
     pub evaluator: &'a Evaluator,
     /// Returns the tids, in the new row's table, of rows that do not count and of their index entries: for an UPDATE,
-    /// the old version of the row; for an INSERT, the conflicting rows. Called for near rows only, which are rare.
+    /// the old version of the row; for an INSERT, the conflicting rows, which cost a look-up in each unique index. So
+    /// this is called only once a candidate within the scope has been found.
     pub replaced: &'a dyn Fn() -> &'a [ItemPointerData],
     /// What earlier searches for the row have learnt, to which this one adds.
     pub earlier_searches: &'a EarlierSearches,
@@ -102,7 +103,7 @@ impl NearQuery<'_> {
             leading_keys: &leading_keys,
             search: self.search,
             skipped: &self.earlier_searches.refuted,
-            is_shown: &|candidate| self.is_eligible(searched, candidate),
+            is_eligible: &|candidate| self.is_eligible(searched, candidate),
         };
         match (&searched.lookup, self.key) {
             // SAFETY: these are indexes of the table on bands and sizes.
@@ -176,7 +177,7 @@ impl NearQuery<'_> {
         Ok(self.evaluator.with_text(searched, row, kind, |text| self.with_decoded(text, compare))?.flatten())
     }
 
-    /// Calls `compute` with a text, and with what computes its features by the guard's options.
+    /// Calls `compute` with a fingerprinter for the guard's options, and with the decoded text.
     fn with_decoded<T>(
         &self,
         text: TextArgument<'_>,
@@ -195,7 +196,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// How close a row must be by the criterion, which the key of the new row has.
+    /// How close a row must be by the criterion. The new row's key contains the criterion.
     pub fn of_criterion(key: &RowKey) -> Self {
         let (least_resemblance, max_distance) = match key {
             RowKey::Text(keys) => (keys.least_resemblance(), 0),
@@ -204,7 +205,7 @@ impl Wanted {
         Self { least_resemblance: Cell::new(least_resemblance), max_distance: Cell::new(max_distance) }
     }
 
-    /// From now on, only rows matter that are at least as close as this one or, of fingerprints, closer.
+    /// From now on, a row must be at least as close as this one; for fingerprints, closer.
     pub fn narrow(&self, closeness: Closeness) {
         match closeness {
             Closeness::Resemblance(resemblance) => self.least_resemblance.set(resemblance),
@@ -289,7 +290,7 @@ impl EarlierSearches {
         }
     }
 
-    /// Whether a row has the text of a row that is not close enough. Its text is not read.
+    /// Whether a row has the same text as a row that is not close enough. Compares stored bytes, and reads no text.
     pub fn is_refuted(&self, searched: &SearchedTable, row: Row<'_>) -> bool {
         let refuted = self.refuted_texts.borrow();
         let columns = &searched.expressions.source.stored_row_columns;

@@ -121,7 +121,7 @@ impl<'a> NewRow<'a> {
         self.event.new_row()
     }
 
-    /// What the row is looked up by; None if its source is NULL, or has no word.
+    /// The key by which the rows near this row are looked up; None if the row's source is NULL, or has no word.
     pub fn key(self) -> Result<Option<RowKey>> {
         self.statement.evaluator.key(self.statement.own_table(), self.row(), RowKind::New)
     }
