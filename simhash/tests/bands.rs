@@ -85,7 +85,7 @@ fn bands_follow_resemblance() {
         }
         for (of, (pairs, shared, expected)) in counts {
             let (shared, expected) = (shared / pairs, expected / pairs);
-            // The bands of one pair are not independent of each other in few texts.
+            // The 64 bands of one pair of texts are not independent of each other: hence more than three errors.
             let error = (expected * (1.0 - expected) / pairs).sqrt();
             assert!((shared - expected).abs() <= 3.0 * error + 0.03, "{document} {of}: {shared} {expected} {pairs}");
         }

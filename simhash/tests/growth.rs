@@ -9,7 +9,7 @@ use simhash::search::blocks::{BLOCK_COUNTS, Block, radius};
 use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::Growth;
 
-/// The cost of the alternative to steps, if there is none.
+/// The cost of a full scan, where none is possible.
 const NO_FULL_SCAN: f64 = f64::INFINITY;
 
 fn layout(blocks: i32) -> Vec<Block> {

@@ -1,4 +1,4 @@
-//! Skew is what the definition counts and, for uniform fingerprints, what theory predicts.
+//! The costs of layouts are what the definition counts and, for uniform fingerprints, what theory predicts.
 
 use std::collections::HashMap;
 

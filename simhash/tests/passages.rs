@@ -70,8 +70,8 @@ proptest! {
         prop_assert_eq!(fast_passages(&text, &options), passages(&text, &options));
     }
 
-    /// What stands before and after a clue does not matter, if the clue has so many words. Separate tokens, so that
-    /// none joins what is beside it.
+    /// What stands before and after a clue of CERTAIN_LETTERS words and letters does not matter. Tokens are separate,
+    /// so that none joins what is beside it.
     #[test]
     fn certain_clues_are_found(
         before in tokens(40), clue in prop::collection::vec("[a-z]{1,9} |[天地人和]|[0-9]{1,2} ", 4..30), after in tokens(40),
@@ -119,7 +119,7 @@ fn clues_by_length() {
     }
 }
 
-/// Whether a text has something in common with what is looked up of a clue of which it must have half.
+/// Whether a text has one of the runs by which a search for half of the clue looks it up.
 fn is_found(text: &[String], clue: &[String]) -> bool {
     let (mut scratch, options) = (Scratch::default(), Options::default());
     let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
@@ -129,7 +129,7 @@ fn is_found(text: &[String], clue: &[String]) -> bool {
     passages.iter().any(|passage| searched.runs.contains(passage))
 }
 
-/// Any 11 words in a row find a long clue too, and so does half of its words if each sixth word of all is changed.
+/// A long clue finds each text that has 11 of its words in a row, or half of its words with every sixth one changed.
 #[test]
 fn passages_of_long_clues_find_texts() {
     let words = |name: char, count: usize| -> Vec<String> { (0..count).map(|word| format!("{name}{word}")).collect() };

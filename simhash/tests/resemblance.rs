@@ -71,7 +71,7 @@ fn simple_cases() {
         ("see http://a.b/1 now", "see https://c.d/2 now", json!({"ignore": ["urls"], "same": ["numbers"]}), Some(1.0)),
         ("ещё раз, déjà vu, ώρα", "еще раз, deja vu, ωρα", json!({"ignore": ["accents"]}), Some(1.0)),
         ("café a", "cafe b", json!({"ignore": ["accents"], "weights": {"Café": 0.5}}), Some(1.0 / 7.0)),
-        // How often counts too, and that "a4" is a number. A letter of a script without spaces is none.
+        // The number of occurrences counts too. "a4" is a number; a letter of a script without spaces is none.
         ("1 1 2", "1 2 2", json!({"same": ["numbers"]}), Some(0.0)),
         ("size a4", "size a5", json!({"same": ["numbers"], "tokens": "chars"}), Some(0.0)),
         ("size A4", "size a4", json!({"same": ["numbers"]}), Some(1.0)),
@@ -115,7 +115,7 @@ fn returns_errors_of_both() {
     }
 }
 
-/// Whatever nobody sees, and what writing may leave out, does not count: in the fingerprint neither.
+/// Invisible characters, and marks that writing may leave out, do not count, nor do they in the fingerprint.
 #[test]
 fn unseen_characters_do_not_count() {
     for (a, b) in [

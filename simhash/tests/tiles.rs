@@ -96,7 +96,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
 
-    /// Whatever the texts repeat, in runs of less than 16 tokens.
+    /// The texts may repeat anything in runs of fewer than 16 tokens.
     #[test]
     fn tiles_of_logs_are_those_of_the_definition(
         words in 3..6u64,
@@ -143,7 +143,7 @@ fn repeated_lines_are_covered() {
     }
 }
 
-/// Places are right after the start of an end tag that ends nothing, line ends of other systems, and entities.
+/// Places are correct behind an end tag that ends nothing, line ends of other systems, and entities.
 #[test]
 fn places_in_html() {
     for (html, expected) in [

@@ -272,7 +272,7 @@ fn does_not_read_texts_that_disagree() {
     }
 }
 
-/// Texts of one template that share bands, and are not near: their sketches tell.
+/// Texts of one template that share bands, and are not near: their sketches show it.
 #[test]
 fn does_not_read_texts_that_differ() {
     let mut random = Random(5);

@@ -1,5 +1,5 @@
-"""Load tests end when they have done their work, however long that takes. A time limit only ends what hangs, with an
-exception, as it does where too little was tried: such a test proves nothing about the extension."""
+"""Load tests end when they have done their work, however long that takes. A time limit only ends what hangs, by an
+exception. A test that has tried too little ends by one too: it proves nothing about the extension."""
 
 import time
 

@@ -234,7 +234,7 @@ class Hostile(Managed):
         self.connection.execute("CREATE TABLE photos (id bigint PRIMARY KEY, simhash bigint)")
 
     def test_calls(self):
-        """Also for a caller with another search path than that of who ran the file, and in the functions' schema."""
+        """A caller with another search path calls nothing hostile either, nor an overload in the functions' schema."""
         called = set(re.findall(r"(?:pg_catalog|%4\$s)\.(\w+)\(", FUNCTIONS))
         self.assertLessEqual(called, {function.partition("(")[0] for function in self.FUNCTIONS})
         self.connection.execute("SET search_path = public, pg_catalog")
@@ -308,7 +308,7 @@ class Searches(Fingerprints):
         self.assertNotIn("simhash_near(", plan)
 
     def test_complete(self):
-        """With plans for each query and with a generic plan."""
+        """Searches find all near rows, by custom plans and by a generic plan."""
         stored = self.fill()
         for arguments, max_distance in self.SEARCHES:
             found = 0

@@ -3,8 +3,8 @@
     python tests/load/hostile [--scenarios N] [--clients N] [--seed N] [--only N] [--huge N]
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, as a superuser, and the packages of
-tests/requirements.txt. The run fails if the server crashes, an error has an unexpected SQLSTATE (client.py), memory or
-a resource leaks, or a cancelled statement goes on.
+tests/requirements.txt. The run fails if the server crashes, an error has an unexpected SQLSTATE (client.py), a warning
+reports a resource that was not released, or a cancelled statement goes on.
 
 The seed determines the scenarios and their statements. A failure prints the seed, the number of the scenario and the
 last statements. `--seed N --only NUMBER` runs this scenario again (the tables may differ if there were more clients or
@@ -30,7 +30,7 @@ sys.path.append(f"{sys.path[0]}/..")
 import database
 from patience import NotReached, until_ended
 
-# What a scenario may be, and how often it is that, in parts of their sum.
+# The kinds of scenarios, with their weights in the random choice.
 WAYS = {"call": 55, "table": 8, "cancelled": 5, "short of memory": 3}
 
 
@@ -156,7 +156,7 @@ class Session:
             while self.client.set_timeout(3000) is None:
                 self.client.leave_transaction()
         elif way == "short of memory":
-            # PostgreSQL says of a library that does not fit into memory what it says of one that is broken.
+            # Without memory for a library, PostgreSQL reports the error of a broken library.
             self.client.run("SET jit = off")
             self.client.limit_memory(int(10 ** rng.uniform(5.5, 8)))
             try:

@@ -154,7 +154,7 @@ class Calls:
     def argument(self, type, name, columns, only_columns):
         if type in COLUMNS and self.rng.random() < columns:
             return "rows." + self.rng.choice(COLUMNS[type])
-        # What is stored in the catalogue must be immutable, as few hostile values are not.
+        # Expressions in the catalogue get no NULL arguments, so that most of them can be stored and evaluated.
         return self.values.one(type, name) if not only_columns else self.values.not_null(type, name)
 
     def statements(self, function):

@@ -76,7 +76,7 @@ class Client:
         set_json_loads(lambda document: document, self.connection)
         self.connection.add_notice_handler(self.keep_warning)
         self.warnings = []
-        # Without memory, PostgreSQL says of a library what it says of one that is broken.
+        # Loaded now: without memory later, PostgreSQL would report the error of a broken library.
         for library in ("pg_simhash", "plpgsql"):
             self.connection.execute(f"LOAD '{library}'")
         # The first temporary table makes the session's schema for them.

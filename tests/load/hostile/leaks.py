@@ -64,7 +64,7 @@ NEW_TABLE = (
     "DROP TABLE IF EXISTS leaks.changed ;;"
     " CREATE TABLE leaks.changed AS SELECT n AS id, 'text ' || n AS body FROM generate_series(1, 10) AS n"
 )
-# What is not called by a row of a query: statements of one round, and one round for how many calls.
+# What no query can call for each row: one round for how many calls, and the statements of a round.
 ROUNDS = {
     # A dropped column uses up an attribute number for ever.
     "attach": (

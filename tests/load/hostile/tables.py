@@ -70,7 +70,7 @@ SEARCHES = (
 
 
 class Table:
-    """The table life of a schema. Methods fill templates with random parts, and run them by the client."""
+    """The table `life` of a schema. Methods fill templates with random parts, and run them by the client."""
 
     def __init__(self, rng, client, schema):
         self.rng, self.client, self.values = rng, client, Values(rng, 100)

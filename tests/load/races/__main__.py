@@ -80,8 +80,8 @@ CREATE FUNCTION evil.simhash_size(text, jsonb DEFAULT '{{}}') RETURNS integer IM
     'BEGIN PERFORM evidence.ran(''simhash_size''); RETURN 1; END';
 CREATE FUNCTION evil.simhash_dedup() RETURNS trigger LANGUAGE plpgsql AS
     'BEGIN PERFORM evidence.ran(''simhash_dedup''); RETURN NEW; END';
--- Renames both schemas and back, each time for good. A change that leaves the names alone comes first, so that whoever
--- holds a name has to hold it in the row's new version too.
+-- Renames both schemas and back, each time for good. A change that leaves the names alone comes first, so that a
+-- command that holds a name has to hold it in the row's new version too.
 CREATE PROCEDURE evil.flip() LANGUAGE plpgsql AS $$
 BEGIN
     LOOP
@@ -103,7 +103,7 @@ TABLE = "CREATE TABLE good.t (id integer PRIMARY KEY, body text); INSERT INTO go
 
 
 def evil_table(columns, more):
-    """Statements that make the attacker's table, which is called as that of the superuser."""
+    """Statements that make the attacker's table, which has the name of the superuser's table."""
     return f"SET ROLE {ATTACKER}; CREATE TABLE evil.t (id integer PRIMARY KEY, {columns}); {more} RESET ROLE;"
 
 

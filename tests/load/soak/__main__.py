@@ -1,6 +1,6 @@
 """Many clients write near-duplicates into a guarded table. Then a scan of the table and of the clients' journals proves
 that the guard let no near-duplicate in, or none without a mark, lost no row, and refused or marked no row without a
-reason. amcheck examines the table. Other clients search it meanwhile, and compare what they find with a scan of it.
+reason. amcheck examines the table. While the clients write, others search the table, and compare with a scan of it.
 
     python tests/load/soak ACTION [--source SOURCE] [--transactions N] [--clients N] [--seed N] [--partitions N]
         [--tenants N] [--crash START_COMMAND] [--unguarded]

@@ -52,7 +52,7 @@ def durability():
 
 
 def read_rows():
-    """All of them, by a scan: id, number of the text, the text, its fingerprint and its mark."""
+    """All rows, by a sequential scan: id, number of the text, the text, its fingerprint and its mark."""
     with connect() as connection:
         connection.execute("SET enable_indexscan = off")
         connection.execute("SET enable_bitmapscan = off")

@@ -163,7 +163,7 @@ SELECT extensions.simhash_index('app.disabled', $$coalesce(body, '')$$);
 SELECT extensions.simhash_guard('app.disabled');
 ALTER TABLE app.disabled DISABLE TRIGGER zzz_simhash_guard;
 
--- Seen by some, and with the indexes of fingerprints and of texts ---------------
+-- Under row-level security, with the indexes of fingerprints and of texts -------
 
 CREATE TABLE app.secured (id bigint PRIMARY KEY, body text);
 INSERT INTO app.secured SELECT * FROM app.texts;
@@ -176,7 +176,7 @@ CREATE POLICY low ON app.secured TO reader
 GRANT USAGE ON SCHEMA app, extensions TO reader;
 GRANT SELECT, INSERT ON app.secured TO reader;
 
--- Made of them ------------------------------------------------------------------
+-- Views and functions of these tables -------------------------------------------
 
 CREATE VIEW app.near_texts AS
 SELECT texts.id, near.id AS near_id, near.simhash OPERATOR(extensions.<~>) extensions.simhash(texts.body) AS distance

@@ -220,7 +220,7 @@ class Page(Hub):
         return self.fails(code, message, *more)
 
     def test_other_fingerprints(self):
-        """A table whose fingerprints have other options, or are not filled yet, has others than the hub computes."""
+        """A table whose fingerprints have other options has others than the hub computes."""
         message = 'foreign table "{}" has other fingerprints than this table'
         self.assertIn(f"55000 `{message.format('docs_two')}`", PAGE)
         attach = "SELECT simhash_attach('others', 'body')"
