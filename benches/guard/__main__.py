@@ -112,7 +112,7 @@ class Table:
               f" {float(stored) / rows:.0f} bytes a row")
 
     def draw_fresh(self, wanted):
-        """Stores texts that are near no row, and not near each other: such texts would be skipped."""
+        """Stores texts that are near no row and not near each other. A guard would skip all others."""
         psql("DROP TABLE IF EXISTS drawn, fresh", "CREATE UNLOGGED TABLE drawn (n integer, body text)")
         copy_in("drawn", ((n, self.texts.draw()) for n in range(round(1.3 * wanted))))
         psql("DELETE FROM drawn WHERE EXISTS (SELECT FROM docs WHERE simhash_near(docs.body, drawn.body))",

@@ -17,7 +17,7 @@ import exact
 import inserts
 import searches
 import tables
-from layouts import create_indexes, drop_indexes, indexes
+from layouts import create_indexes, drop_indexes, index_names
 from searches import FAR, LOOKUP, NEAR, NEAREST, SORT
 from statements import psql, seconds, value, verdict
 from timing import Times, warm
@@ -81,8 +81,8 @@ def measure_distribution(distribution, runs, rows, fingerprints):
 def build_indexes(table, blocks, rows):
     built = seconds(*create_indexes(table, blocks))
     psql(f"VACUUM {table}")
-    warm(*indexes(table, blocks))
-    stored = tables.index_bytes(indexes(table, blocks)) / rows
+    warm(*index_names(table, blocks))
+    stored = tables.index_bytes(index_names(table, blocks)) / rows
     print(
         f"{rows:,} rows: indexes built in {built:.2f} s, {stored:.1f} bytes a row;"
         f" commonest value of a block: {tables.commonest_share(table, blocks):.4%} of the rows"

@@ -10,7 +10,8 @@ def width(block, blocks):
 
 
 def radius(block, blocks, k):
-    """How many bits of the block may be flipped in a search at distance at most k; -1: the block is not looked at."""
+    """How many bits of the block may be flipped in a search at distance at most k; -1: the block is not looked at. The
+    radii plus one add up to k + 1, so at least one block of a near fingerprint is within its radius."""
     return (k + 1) // blocks - 1 + (block < (k + 1) % blocks)
 
 
@@ -26,7 +27,7 @@ def column(block, blocks):
     return f"blocks{blocks}_{block}"
 
 
-def columns(blocks):
+def column_definitions(blocks):
     return [
         f"{column(block, blocks)} integer GENERATED ALWAYS AS (simhash_block(simhash, {block}, {blocks})) STORED"
         for block in range(blocks)
@@ -37,7 +38,7 @@ def index(table, block, blocks):
     return f"{table}_{column(block, blocks)}"
 
 
-def indexes(table, blocks):
+def index_names(table, blocks):
     return [index(table, block, blocks) for block in range(blocks)]
 
 
@@ -49,8 +50,9 @@ def create_indexes(table, blocks):
 
 
 def drop_indexes(table, blocks):
-    return "DROP INDEX " + ", ".join(indexes(table, blocks))
+    return "DROP INDEX " + ", ".join(index_names(table, blocks))
 
 
 def near(k, query):
+    """A condition on the table t."""
     return f"simhash_near(t.simhash, {query}, {k})"

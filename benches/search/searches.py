@@ -26,7 +26,7 @@ def report(sizes, blocks, distances, runs):
             found, differing = check(table, k, near(k, "q.simhash"))
             all_differing += differing
             print(f"{k:>2} {rows:>11,} {probes(blocks, k):>7,} {found:>6} {differing:>6}"
-                  f" {columns_of(times[k], table)}", flush=True)
+                  f" {figures(times[k], table)}", flush=True)
     return times, all_differing
 
 
@@ -46,14 +46,15 @@ def report_nearest(sizes, runs):
         differing = check_nearest(table, LIMIT)
         all_differing += differing
         for form in (NEAREST, FAR):
-            print(f"{form}, {rows:,} rows: {columns_of(times, table, form)} x lookup; wrong distances: {differing}",
-                  flush=True)
+            print(f"{form}, {rows:,} rows: {figures(times, table, form)} x lookup", flush=True)
+        print(f"nearest {LIMIT} of all queries, {rows:,} rows: wrong distances: {differing}")
         sort, far = sorts.ms((SORT, table)), times.ms((FAR, table))
         print(f"{SORT}, {rows:,} rows: {sort:.1f} ms, {sort / far:.0f} times as long as {FAR}")
     return times, sorts, all_differing
 
 
-def columns_of(times, table, form=NEAR):
+def figures(times, table, form=NEAR):
+    """The times of a look-up and of a search, in ms, and their ratio."""
     statement, other = (form, table), (LOOKUP, table)
     return f"{times.ms(other):>11.3f} {times.ms(statement):>9.3f} {times.ratio(statement, other):>9.1f}"
 
@@ -67,7 +68,8 @@ def nearest(table, query, *setup, enabled="on"):
 
 
 def choose(table, k, of_another=False):
-    """Commands that choose one of the table's queries at random, or one of those that are of another text."""
+    """Commands that choose one of the table's queries at random, or one of those that are of another text: every third
+    one (tables.make_queries)."""
     choice = f"3 * random(0, {QUERIES // 3 - 1}) + 2" if of_another else f"random(1, {QUERIES})"
     return f"\\set i {choice}", f"SELECT simhash AS q FROM queries_{table} WHERE k = {k} AND id = :i \\gset"
 
@@ -78,5 +80,5 @@ def choose_copied(table):
 
 
 def set_scan(enabled):
-    """A command that lets the next plan use the scan, or not. A generic plan is made once, and kept."""
+    """A command that lets the next plan use the scan, or not."""
     return f"SELECT set_config('pg_simhash.enable_scan', '{enabled}', false) AS scan \\gset"

@@ -4,7 +4,7 @@ A row is an id, a fingerprint, a body of 96 bytes and a block column for each bl
 its header. Fingerprints are `uniform`, random bits, or of `text`: those of fingerprints.rs.
 """
 
-from layouts import columns
+from layouts import column_definitions
 from statements import psql, value
 from timing import warm
 
@@ -52,7 +52,7 @@ def create(table, layouts, persistence="UNLOGGED"):
         "id bigint NOT NULL",
         "simhash bigint NOT NULL",
         "body text NOT NULL DEFAULT repeat('x', 96)",
-        *(column for blocks in layouts for column in columns(blocks)),
+        *(column for blocks in layouts for column in column_definitions(blocks)),
     ]
     psql(f"CREATE {persistence} TABLE {table} ({', '.join(names)})")
 
