@@ -1,14 +1,14 @@
 -- The error of a guard reports the near row in the field DATATYPE NAME, as JSON for programs.
 
--- The field of a statement's error.
-CREATE FUNCTION near(statement text) RETURNS text LANGUAGE sql
+-- The field DATATYPE NAME of a statement's error.
+CREATE FUNCTION type_field(statement text) RETURNS text LANGUAGE sql
     RETURN (SELECT substring(line FROM '^  TYPE: (.*)') FROM fields(statement) AS line WHERE line ~ '^  TYPE: ');
 CREATE TABLE docs (id bigint PRIMARY KEY, body text);
 SELECT simhash_index('docs', 'body'), simhash_guard('docs');
 INSERT INTO docs SELECT 42, string_agg('word' || n, ' ') FROM generate_series(1, 100) AS n;
-SELECT near('INSERT INTO docs SELECT 43, body FROM docs');
+SELECT type_field('INSERT INTO docs SELECT 43, body FROM docs');
 SELECT near::jsonb -> 'key' ->> 'id' AS id, near::jsonb -> 'resemblance' AS resemblance
-FROM near('INSERT INTO docs SELECT 43, body || '' more'' FROM docs') AS near;
+FROM type_field('INSERT INTO docs SELECT 43, body || '' more'' FROM docs') AS near;
 
 -- Keys of all kinds: a row with fingerprint 0 is stored, and then one with fingerprint 1.
 CREATE FUNCTION near_key(columns text, key text, stored text, new text) RETURNS text LANGUAGE plpgsql AS $$
@@ -18,7 +18,7 @@ BEGIN
     EXECUTE format('CREATE TABLE keyed (%s, f bigint%s)', columns, ', PRIMARY KEY (' || key || ')');
     PERFORM simhash_attach('keyed', 'f'), simhash_guard('keyed', source => 'f');
     EXECUTE format('INSERT INTO keyed VALUES (%s, 0)', stored);
-    near := near(format('INSERT INTO keyed VALUES (%s, 1)', new));
+    near := type_field(format('INSERT INTO keyed VALUES (%s, 1)', new));
     DROP TABLE keyed;
     IF near !~ '^[ -~]*$' THEN
         RAISE 'not ASCII: %', near;
@@ -51,10 +51,10 @@ SELECT near_key('k text', 'k', 'repeat(''é'', 1400)', '''x''');
 CREATE TABLE keyless (f bigint);
 SELECT simhash_attach('keyless', 'f'), simhash_guard('keyless', source => 'f');
 INSERT INTO keyless VALUES (0);
-SELECT near('INSERT INTO keyless VALUES (7)');
+SELECT type_field('INSERT INTO keyless VALUES (7)');
 
 -- Detail and field report no more to a user than SELECT would show.
-CREATE FUNCTION reported(granted text, OUT field text, OUT detail text) LANGUAGE plpgsql AS $$
+CREATE FUNCTION seen_by_writer(granted text, OUT field text, OUT detail text) LANGUAGE plpgsql AS $$
 BEGIN
     REVOKE ALL ON docs FROM regress_writer;
     GRANT INSERT ON docs TO regress_writer;
@@ -67,8 +67,8 @@ EXCEPTION WHEN exclusion_violation THEN
     GET STACKED DIAGNOSTICS field = PG_DATATYPE_NAME, detail = PG_EXCEPTION_DETAIL;
 END
 $$;
-SELECT granted, reported.*
-FROM unnest('{"",id,body,"id, body"}'::text[]) AS granted, reported(granted);
+SELECT granted, seen.*
+FROM unnest('{"",id,body,"id, body"}'::text[]) AS granted, seen_by_writer(granted) AS seen;
 ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
 CREATE POLICY all_rows ON docs USING (true);
-SELECT * FROM reported('id, body');
+SELECT * FROM seen_by_writer('id, body');

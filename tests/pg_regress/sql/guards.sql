@@ -1,7 +1,7 @@
 -- simhash_guards: the guards of the database, as their triggers' arguments define them.
 CREATE TABLE docs (id integer PRIMARY KEY, tenant integer, body text, mark integer);
 SELECT simhash_index('docs', 'body', '{"weights": {"\\u0000": 0.5}}', bands => 12);
-CREATE FUNCTION of_docs() RETURNS jsonb LANGUAGE sql AS $$
+CREATE FUNCTION guard_of_docs() RETURNS jsonb LANGUAGE sql AS $$
     SELECT to_jsonb(g) - 'target' - 'guard' FROM simhash_guards() AS g WHERE target = 'docs'::regclass
 $$;
 
@@ -10,13 +10,13 @@ SELECT simhash_guard('docs', 'mark', '{"resemblance": 0.7, "same": ["numbers"]}'
     mark_column => 'mark', among => 'id > 0');
 SELECT target::text, guard, pg_typeof(target), pg_typeof(guard), pg_typeof(scope), pg_typeof(enabled)
 FROM simhash_guards() WHERE target = 'docs'::regclass \gx
-SELECT of_docs() = '{"action": "mark", "criterion": {"resemblance": 0.7, "bands": 12,
+SELECT guard_of_docs() = '{"action": "mark", "criterion": {"resemblance": 0.7, "bands": 12,
     "same": ["numbers"], "weights": {"\\u0000": 0.5}}, "source": "body", "scope": ["tenant"],
     "mark_column": "mark", "among": "(id > 0)", "unless": null, "enabled": "O", "error": null}' AS is_all;
 -- A guard of fingerprints has a distance in its criterion.
 SELECT simhash_unguard('docs'), simhash_attach('docs', 'body'), simhash_guard('docs', 'skip', '{"resemblance": null}');
 ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
-SELECT of_docs() = '{"action": "skip", "criterion": {"max_distance": 3, "resemblance": null},
+SELECT guard_of_docs() = '{"action": "skip", "criterion": {"max_distance": 3, "resemblance": null},
     "source": "simhash", "scope": [], "mark_column": null, "among": null, "unless": null, "enabled": "D",
     "error": "the trigger does not fire in ordinary sessions"}' AS is_all;
 SELECT simhash_unguard('docs');
@@ -75,22 +75,22 @@ BEGIN
         EXECUTE format('CREATE TRIGGER zzz_simhash_guard %s
             EXECUTE FUNCTION simhash_dedup(''skip'',
                 ''{"bands": 12, "weights": {"\\u0000": 0.5}, "resemblance": 0.7}'', ''body'')', made);
-        RAISE WARNING '%: %', made, of_docs() ->> 'error';
+        RAISE WARNING '%: %', made, guard_of_docs() ->> 'error';
     END LOOP;
 END $$;
 -- simhash_guard replaces such a trigger. Other states of the trigger.
 SELECT simhash_guard('docs');
 ALTER TABLE docs ENABLE REPLICA TRIGGER zzz_simhash_guard;
-SELECT of_docs() ->> 'error';
+SELECT guard_of_docs() ->> 'error';
 ALTER TABLE docs ENABLE ALWAYS TRIGGER zzz_simhash_guard;
-SELECT of_docs() ->> 'error';
+SELECT guard_of_docs() ->> 'error';
 -- A guarded table from which another table inherits later.
 CREATE TABLE heirs () INHERITS (docs);
-SELECT of_docs() ->> 'error';
+SELECT guard_of_docs() ->> 'error';
 DROP TABLE heirs;
 -- A guard that was renamed is listed with an error, and neither replaced nor dropped.
 ALTER TRIGGER zzz_simhash_guard ON docs RENAME TO "Renamed";
-SELECT of_docs() ->> 'error';
+SELECT guard_of_docs() ->> 'error';
 SELECT simhash_guard('docs');
 SELECT simhash_unguard('docs');
 ALTER TRIGGER "Renamed" ON docs RENAME TO zzz_simhash_guard;

@@ -43,12 +43,12 @@ class Summary:
 
         One pair of each cluster comes first: otherwise, all pairs might be rows of one template.
         """
-        family_of = _families(self.duplicates + self.others)
-        families: defaultdict[RowId, list[Pair]] = defaultdict(list)
+        cluster_of = _clusters(self.duplicates + self.others)
+        clusters: defaultdict[RowId, list[Pair]] = defaultdict(list)
         for pair in sorted(pairs, key=lambda pair: abs(pair.resemblance - self.limit)):
-            families[family_of(pair.row_id)].append(pair)
-        firsts = [pairs[0] for pairs in families.values()]
-        others = [pair for pairs in families.values() for pair in pairs[1:]]
+            clusters[cluster_of(pair.row_id)].append(pair)
+        firsts = [pairs[0] for pairs in clusters.values()]
+        others = [pair for pairs in clusters.values() for pair in pairs[1:]]
         narrow, later = firsts[: SHOWN_PAIRS // 2], firsts[SHOWN_PAIRS // 2 :]
         found = narrow + spread(later, SHOWN_PAIRS - len(narrow))
         return found + spread(others, SHOWN_PAIRS - len(found))
@@ -59,8 +59,8 @@ class Summary:
 
     def groups(self) -> list[RowId]:
         """The rows that the most duplicates lead to, from one to the next: mostly those of the largest groups."""
-        family_of = _families(self.duplicates)
-        sizes = Counter(family_of(pair.row_id) for pair in self.duplicates)
+        cluster_of = _clusters(self.duplicates)
+        sizes = Counter(cluster_of(pair.row_id) for pair in self.duplicates)
         return [first for first, _ in sizes.most_common(COUNTED_GROUPS)]
 
     def resemblances(self) -> list[Bar]:
@@ -96,7 +96,7 @@ def summarize(rows: Iterable[Pair | None], limit: float) -> Summary:
     return Summary(limit, len(sampled), duplicates, [pair for pair in pairs if pair.resemblance < limit])
 
 
-def _families(pairs: Iterable[Pair]) -> Callable[[RowId], RowId]:
+def _clusters(pairs: Iterable[Pair]) -> Callable[[RowId], RowId]:
     """A function that returns for each row the same row of its cluster. Pairs connect the rows of a cluster."""
     parents: dict[RowId, RowId] = {}
 

@@ -24,7 +24,7 @@ class Examples(unittest.TestCase):
         others = [pair(1000 + 2 * n, 1001 + 2 * n, n / 20) for n in range(14)]
         self.check(template + others, [0.87998, 0.65, 0.45, 0.15])
 
-    def test_few_families(self):
+    def test_few_clusters(self):
         """If a cluster has several pairs, they are spread over all of its resemblances."""
         template = [pair(n, n - 1, n / 100) for n in range(2, 89)]
         self.check([*template, None], [0.88, 0.73, 0.44, 0.16])
