@@ -70,10 +70,12 @@ def report_clusters(name):
     print(f"{'cluster':<28}{'precision':>10}{'recall':>8}{'pairs':>8}")
     missed = []
     for label, criterion in CRITERIA.items():
-        missed += report(name, label, cluster_docs(f"body, '{criterion}'", near_condition(criterion)), CLUSTER_BARS)
+        missed += report(name, label, cluster_texts(criterion, "{}"), CLUSTER_BARS)
+    weights = '{"weights": %s}' % value("SELECT simhash_weights(body, '{}') FROM docs")
+    report(name, "weights of the table", cluster_texts(weights, weights), {})
     for distance in DISTANCES:
         are_near = f"hamming(simhash(a.body), simhash(b.body)) <= {distance}"
-        report(name, f"{distance} alone", cluster_docs(f"simhash(body), {distance}", are_near), {})
+        report(name, f"{distance} alone", cluster_docs(f"simhash(body), {distance}", are_near, "{}"), {})
     return missed
 
 
@@ -92,7 +94,7 @@ def load(documents, pairs):
 
 
 def near_condition(criterion):
-    return f"simhash_near(a.body, b.body, '{criterion}')"
+    return f"simhash_near(a.body, b.body, $criterion${criterion}$criterion$)"
 
 
 def guard_docs(criterion, source):
@@ -134,10 +136,14 @@ def judge(found, kept):
     return int(right) / max(int(found_rows), 1), int(recalled) / int(expected), int(found_rows)
 
 
-def cluster_docs(arguments, are_near):
+def cluster_texts(criterion, options):
+    return cluster_docs(f"body, $criterion${criterion}$criterion$", near_condition(criterion), options)
+
+
+def cluster_docs(arguments, are_near, options):
     psql("DROP TABLE IF EXISTS found", f"""CREATE TABLE found AS
         SELECT id, body, simhash_cluster(id, {arguments}) OVER (ORDER BY id) AS cluster FROM docs""",
-         "SELECT simhash_index('found', 'body', bands => 12)")
+         f"SELECT simhash_index('found', 'body', $options${options}$options$, bands => 12)")
     ((right, edges),) = psql(f"""
         WITH edges AS (SELECT a.id AS a, b.id AS b FROM found AS a JOIN found AS b
             ON a.id < b.id AND a.cluster = b.cluster AND {are_near})
