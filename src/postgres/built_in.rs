@@ -85,7 +85,7 @@ const ALLOWED_OF_WRITER: [u32; 4] = [
 pub enum DependsOn {
     /// The row, and the time of the transaction.
     Row,
-    /// Also the writer of the row: the role, and its settings.
+    /// Also the writer of the row: the role, and the settings of the session.
     RowAndWriter,
 }
 

@@ -115,8 +115,8 @@ impl Options {
         self.weight == Weight::Set && self.weights.is_none()
     }
 
-    /// The weight of the feature with this hash that occurs `count` times in a text, in fractions of 1 of which
-    /// [`Options::one`] make 1. It fits in 62 bits.
+    /// The weight of the feature with this hash that occurs `count` times in a text, in units of which
+    /// [`Options::one`] make a weight of 1. It fits in 62 bits.
     #[inline]
     pub(super) fn weigh(&self, hash: u64, count: u32) -> u64 {
         match &self.weights {
@@ -135,7 +135,7 @@ impl Options {
         })
     }
 
-    /// What [`Options::weigh`] returns for a weight of 1. With the option `weights`, it is more than 1, so that all
+    /// What [`Options::weigh`] returns for a weight of 1. With the option `weights`, it may be more than 1, so that all
     /// weights are whole numbers.
     pub(super) fn one(&self) -> u64 {
         self.weights.as_ref().map_or(1, |weights| weights.one())
@@ -163,8 +163,9 @@ impl Options {
         Ok(options)
     }
 
-    /// Sets the option of this key, whose value is JSON. Must be called in the byte order of the keys: "same" and
-    /// "weights" come after "case_fold", "ignore" and "seed", by which their words are normalised and hashed.
+    /// Sets the option of this key, whose value is JSON. Must be called in the byte order of the keys: "same" comes
+    /// after "case_fold" and "ignore", by which its words are normalised; "weights" comes after these and "seed", by
+    /// which its features are hashed.
     pub(crate) fn set(&mut self, key: String, value: &str) -> Result<(), InvalidOptions> {
         let wrong = |allowed| InvalidOptions::wrong_value(key.clone(), value, allowed);
         let ngram = || integer(value).filter(|n| (1..=MAX_NGRAM as u64).contains(n)).map(|n| n as u8);

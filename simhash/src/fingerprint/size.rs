@@ -23,7 +23,7 @@ pub fn is_exact(options: &Options) -> bool {
 /// their resemblance is at most the smaller weight divided by the larger. If sizes are rounded, the weight of the text
 /// may be less than its size by almost 1.
 pub fn similar_sizes(size: i32, least: f64, is_exact: bool) -> RangeInclusive<i32> {
-    /// More than the rounding of a resemblance, which is compared with `least`, and of the products here.
+    /// Allows for more than the rounding of a resemblance, which is compared with `least`, and of the products here.
     const MARGIN: f64 = 1.0 - 1e-12;
     if least.is_nan() || least <= 0.0 {
         return i32::MIN..=i32::MAX;

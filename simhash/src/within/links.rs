@@ -8,7 +8,7 @@ use crate::memory::filled;
 pub struct Links {
     bytes: Vec<u8>,
     width: usize,
-    /// A link to nothing: all bits of a link.
+    /// A link to nothing: all bits of a link, so also the mask of a link's bits.
     pub none: u32,
 }
 
@@ -16,7 +16,7 @@ impl Links {
     /// `len` places that link to nothing.
     pub fn new(len: usize, tick: &dyn Fn()) -> Result<Self> {
         let width = if len < 1 << 24 { 3 } else { 4 };
-        // Each link is read and written as four bytes, of which the last belongs to the next one.
+        // A link of three bytes is read and written as four, of which the last belongs to the next link.
         let bytes = filled(len * width + 1, u8::MAX, tick)?;
         Ok(Self { bytes, width, none: u32::MAX >> (32 - 8 * width) })
     }

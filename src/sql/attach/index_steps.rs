@@ -96,8 +96,8 @@ impl Built {
 }
 
 impl<'a> Plan<'a> {
-    /// Gives a table and its partitions their indexes on a band. An index that is attached to another one than `parent`
-    /// is not used.
+    /// Gives a table and its partitions their indexes on a band. With a `parent`, an index that is attached to another
+    /// one is not used.
     fn complete(&mut self, table: &Target, band: usize, parent: Parent) -> Result<Built> {
         let is_usable = |index: &&Index| {
             parent == Parent::None || !index.is_partition || parent_of(index.oid).map(Parent::Index) == Some(parent)

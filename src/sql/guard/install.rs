@@ -120,8 +120,8 @@ impl AskedGuard {
         if is_unchanged { Ok(()) } else { create_trigger(schema, table, &arguments) }
     }
 
-    /// Takes what is not asked for from the existing guard, except a source column that was dropped, and the mark
-    /// column if the action is not mark.
+    /// Takes what is not asked for from the existing guard, except a source column that no longer exists, and the
+    /// mark column if the action is not mark.
     fn completed_from(mut self, old: Option<&Arguments>, table: &Relation) -> Result<Self> {
         let Some(old) = old else { return Ok(self) };
         let is_gone = |column: String| Ok(Column::find(table, &column)?.is_none());

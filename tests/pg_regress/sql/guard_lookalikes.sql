@@ -1,5 +1,5 @@
 -- Triggers that look like a guard: only one that does what a guard does counts as one.
-CREATE TABLE docs (id integer PRIMARY KEY, f bigint, same_as integer);
+CREATE TABLE docs (id integer PRIMARY KEY, f bigint);
 SELECT simhash_attach('docs', 'f', blocks => 8);
 INSERT INTO docs VALUES (1, 0);
 

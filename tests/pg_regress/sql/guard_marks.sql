@@ -76,7 +76,7 @@ INSERT INTO parted VALUES ('2026-01-02', 1, 10, 0), ('2026-02-02', 1, 11, 1), ('
     ('2026-01-03', 1, 13, 254) RETURNING tableoid::regclass, id, whole;
 UPDATE parted SET day = '2026-02-03', f = 257 WHERE id = 13 RETURNING tableoid::regclass, id, whole;
 
--- Partitions with keys of their own, of other columns or in another order. A mark has the key columns of each.
+-- Partitions with keys of their own, of other columns or in another order. A mark has the key of the near row.
 CREATE TABLE own (tenant integer, part integer, id integer, f bigint, near integer, whole jsonb)
     PARTITION BY LIST (part);
 CREATE TABLE own_1 PARTITION OF own (PRIMARY KEY (tenant, part, id)) FOR VALUES IN (1);

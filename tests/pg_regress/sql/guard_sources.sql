@@ -113,7 +113,7 @@ INSERT INTO tenants VALUES (1, 1, 'en', 'a text'), (2, 1, 'de', 'a text'), (3, 2
     (4, 1, 'en', 'A text'), (5, NULL, 'en', 'a text'), (6, NULL, 'en', 'A text') RETURNING id;
 
 -- Columns of fingerprints, bit strings and digits. For one that is made from a text, a guard compares the text, unless
--- the criterion has "resemblance": null.
+-- the criterion is for fingerprints.
 CREATE TABLE prints (id integer PRIMARY KEY, print bigint, bits bit(64), digits text, words text[], vector tsvector,
     body text);
 SELECT simhash_attach('prints', 'print', prefix => 'print'), simhash_attach('prints', 'bits', prefix => 'bits'),

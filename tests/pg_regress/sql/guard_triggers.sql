@@ -57,8 +57,8 @@ INSERT INTO docs VALUES (7, 'bad text but kept'), (8, 'number eight');
 SELECT id, body FROM docs WHERE body ILIKE 'bad%';
 ROLLBACK;
 
--- A function in RETURNING runs after the row is stored. Its INSERT conflicts with the stored row until that is deleted,
--- and not with a text that a later trigger has replaced. It can change the row itself.
+-- A function in RETURNING runs after the row is stored. For its INSERT, the row counts with the text that a later
+-- trigger has stored, until the row is deleted. The function can change the row itself.
 CREATE FUNCTION censor() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN new.body = 'nothing to read'; RETURN new; END $$;
 CREATE FUNCTION after_store(new integer, old integer, content text) RETURNS integer LANGUAGE sql AS $$

@@ -158,7 +158,7 @@ ALTER TABLE inner_rows DROP CONSTRAINT near;
 CREATE TRIGGER near AFTER INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION store_another('1', '');
 SELECT * FROM stores('INSERT INTO inner_rows VALUES (1, 0, ''x'')');
 DROP TRIGGER near ON inner_rows;
--- A trigger that replaces or changes the row finds no conflicting row.
+-- A trigger that replaces or changes the row finds no near row.
 CREATE FUNCTION replace() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF new.id < 50 THEN

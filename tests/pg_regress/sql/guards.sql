@@ -96,7 +96,7 @@ SELECT simhash_unguard('docs');
 ALTER TRIGGER "Renamed" ON docs RENAME TO zzz_simhash_guard;
 SELECT simhash_unguard('docs');
 
--- Arguments of a trigger that are cut off, and none.
+-- Arguments of a trigger with a byte that is no character, and none.
 SELECT simhash_guard_definition('skip\000\377\000') ? 'error' AS is_error,
     simhash_guard_definition('') ? 'error' AS without;
 

@@ -32,8 +32,8 @@ class FingerprintField(models.BigIntegerField):
         return name, "pg_simhash.django.FingerprintField", args, kwargs
 
     def get_prep_value(self, value: Any) -> Any:
-        """Checks a fingerprint for the database. Integers of 2**63 and more are refused, not wrapped around, and so are
-        floats, which have lost bits."""
+        """Checks a fingerprint for the database. Integers beyond signed 64 bits are refused, not wrapped around, and so
+        are floats, which have lost bits."""
         if isinstance(value, float):
             raise TypeError(f"Fingerprint {value!r} is a float, which cannot have all bits of a fingerprint.")
         value = super().get_prep_value(value)

@@ -116,8 +116,8 @@ fn indexed_texts(table: &Relation, named: Option<Expression>) -> Result<Vec<Inde
     Ok(texts)
 }
 
-/// The criterion for a source whose bands are indexed, with the options of its indexes. An error unless exactly one set
-/// of these options serves what is asked for.
+/// The criterion for a source whose bands are indexed, with the options of its indexes. An error unless the indexes
+/// serve what is asked for, with exactly one criterion.
 fn criterion_of(table: &Relation, source: &str, texts: &[IndexedText], asked: &AskedCriterion) -> Result<GuardedTexts> {
     let mut served = Vec::new();
     for text in texts {

@@ -57,11 +57,11 @@ impl GuardExpressions {
     }
 }
 
-/// Parses the condition `unless`, which may also depend on the writer. An error if it runs code that may mean something
-/// else in another session.
+/// Parses the condition `unless`, which may also depend on the writer. An error if it runs other code than
+/// [`foreign_code`] allows then.
 fn parse_unless(table: &Relation, sql: &str, schema: ExtensionSchema) -> Result<Expression> {
-    const DETAIL: &str = "It may run immutable functions of PostgreSQL's own that no setting affects, functions of times, \
-        current_user, pg_has_role and current_setting.";
+    const DETAIL: &str = "It may run immutable functions of PostgreSQL's own that no setting affects, functions of \
+        times, current_user, pg_has_role and current_setting.";
     let unless = parse_condition(table, sql, UNLESS)?;
     let Some(code) = foreign_code(unless, DependsOn::RowAndWriter, |function| schema.owns(function))? else {
         return Ok(unless);
@@ -131,7 +131,7 @@ pub fn refused_type(type_name: &str, argument: &str) -> ErrorReport {
 }
 
 fn refused(code: &str, argument: &str, hint: &'static str) -> ErrorReport {
-    const DETAIL: &str = "On stored rows, a guard runs only immutable functions of PostgreSQL's own that no setting affects, \
-        and functions of times.";
+    const DETAIL: &str = "On stored rows, a guard runs only immutable functions of PostgreSQL's own that no setting \
+        affects, and functions of times.";
     not_supported(format!("cannot use {code} in {argument}")).with_detail(DETAIL).with_hint(hint)
 }

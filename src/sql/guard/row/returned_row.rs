@@ -32,7 +32,8 @@ pub fn take_action(row: NewRow<'_>, nearest: &NearDuplicate) -> Result<HeapTuple
         return Err(cannot_serialize(detail));
     }
     match action {
-        // Never skip an UPDATE that may come from ON UPDATE CASCADE: the row would still refer to a key that is gone.
+        // Never skip an UPDATE that a foreign key may have made (ON UPDATE CASCADE, ON DELETE SET NULL): the row would
+        // still refer to a key that is gone.
         // Never skip a row that has been deleted in another partition: it would be lost. Reject both.
         Action::Skip if !changes_foreign_key(event) && !may_complete_move(event, statement.evaluator.memory()) => {
             Ok(std::ptr::null_mut())
