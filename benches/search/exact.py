@@ -8,7 +8,7 @@ QUERIES = 6
 
 
 def store_truth(table):
-    """Stores the distances of all rows within the greatest distance of the queries."""
+    """Stores the rows that are near each checked query, by a scan of the whole table, with their distances."""
     psql(
         f"DROP TABLE IF EXISTS truth_{table}",
         f"""CREATE UNLOGGED TABLE truth_{table} AS

@@ -10,8 +10,9 @@ def width(block, blocks):
 
 
 def radius(block, blocks, k):
-    """How many bits of the block may be flipped in a search at distance at most k; -1: the block is not looked at. The
-    radii plus one add up to k + 1, so at least one block of a near fingerprint is within its radius."""
+    """How many bits of the block may be flipped in a search within distance k; -1 if the block is not looked up. A
+    fingerprint beyond the radius of every block differs in radius + 1 bits of each or more, together k + 1: it is not
+    near."""
     return (k + 1) // blocks - 1 + (block < (k + 1) % blocks)
 
 

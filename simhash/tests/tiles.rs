@@ -13,6 +13,7 @@ use simhash::within::matches::{MAX_CHANGED, Unit, matches};
 use simhash::within::tiles::{Tile, tile, tiles_of};
 use simhash::within::token::{Token, token};
 
+/// A word, which is even, weighs 5, and a letter 3. A run weighs at least 15, or as much as the clue.
 fn weight(token: u32) -> usize {
     if token & 1 == 0 { 5 } else { 3 }
 }

@@ -153,7 +153,7 @@ impl TextSample {
         Ok(to_json(&self.with_names(&common, &mut fingerprinter, |_| 1)?, MAX_TABLE_WEIGHT_BYTES))
     }
 
-    /// Whether a feature that `frequency` of the texts have is common; nothing is common to one text.
+    /// Whether a feature that `frequency` of the texts have is common: at least a tenth of them, and at least two.
     fn is_common(&self, frequency: u32) -> bool {
         frequency > 1 && frequency as usize * COMMON_ONE_IN >= self.texts.len()
     }

@@ -15,7 +15,8 @@ use crate::text::tokens::{TokenSink, tokenize};
 /// A number is one run of digits, or several with a single character of [`JOINERS`] between two of them: 12.50,
 /// 2026-01-12, 10.0.0.1. A line may end after a dash between them. Letters after a digit do not count, so 128GB is 128
 /// GB. Letters before the first digit of a word are a part of the number, as in A15, unless the number has a point or a
-/// comma, as in v1.2.3 and EUR12.50. A minus sign belongs to the number if no word and no number is before it.
+/// comma, as in v1.2.3 and EUR12.50. A minus sign belongs to the number unless a word, a number or another dash is
+/// directly before the sign: "from -5" has -5, and gpt-4 has 4.
 ///
 /// Whole numbers are compared by groups of three digits, whatever separates them. So 12000 is 12,000 and 12 000, and a
 /// text in which 15 and 128 follow each other agrees with one in which a comma is between them. A group of three digits

@@ -1,10 +1,11 @@
 //! The sketch of a text: what is known of it without its features, to tell which texts cannot resemble each other.
 //!
 //! Many of the texts that share a band with another one do not resemble it. The parities refute nearly all of these
-//! without reading a text: bit i is 1 if the number of features whose hashes lead to i is odd (Mitzenmacher, Pagh,
-//! Pham, WWW 2014). For each bit in which the parities of two texts differ, one text has a feature that the other
-//! lacks. So this never refutes a pair that resembles each other. With 256 bits it refutes most pairs of texts of up to
-//! 600 features; longer ones have more different features than bits.
+//! without reading a text. The hash of each feature, and of each pair of neighbours, leads to one of 256 bits, which is
+//! 1 if an odd number of them lead to it (Mitzenmacher, Pagh, Pham, WWW 2014). For each bit in which the parities of
+//! two texts differ, one text has a feature or a pair that the other lacks. So this never refutes two texts that
+//! resemble each other. It refutes most others of up to 600 features; longer ones have more different features than
+//! bits.
 
 use multiversion::multiversion;
 

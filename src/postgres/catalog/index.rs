@@ -108,7 +108,8 @@ impl Index {
         from_bytes(self.name.to_bytes())
     }
 
-    /// Whether a command that failed has left the index of an ordinary table, so that it can be dropped.
+    /// Whether the index is not valid and can be dropped alone, as one that a failed command has left. An index that
+    /// another session is building CONCURRENTLY looks the same, and so does an incomplete one of a partitioned table.
     pub fn is_left_behind(&self) -> bool {
         !self.is_valid && !self.is_partition && self.is_unconstrained
     }

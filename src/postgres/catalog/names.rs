@@ -179,6 +179,7 @@ fn is_trusted(role: Oid) -> bool {
     let database_owner = Oid::from_u32(pg_sys::ROLE_PG_DATABASE_OWNER);
     // SAFETY: look-ups in system caches, whose rows are of this form.
     unsafe {
+        // The schema public belongs to pg_database_owner, a role whose only member is the owner of the database.
         if role == database_owner {
             let (cache, database) = (pg_sys::SysCacheIdentifier::DATABASEOID, pg_sys::MyDatabaseId.into());
             let owner = read_cached(cache, &[database], |row: &pg_sys::FormData_pg_database| row.datdba);

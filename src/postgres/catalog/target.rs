@@ -55,7 +55,7 @@ impl Target {
         as_owner(target.owner, || run(&target))
     }
 
-    /// Describes a relation that is already locked.
+    /// Describes a relation that is already locked. With `has_locked_names`, locks the name of its schema too.
     fn locked(oid: Oid, has_locked_names: bool) -> Result<Self> {
         let relation = Relation::open(oid);
         let (owner, schema, relkind) = (relation.owner(), relation.schema(), relation.relkind());

@@ -46,8 +46,8 @@ pub struct FoundVersion<'a> {
     pub may_have_other_keys: bool,
 }
 
-/// A set of tids of index entries, or of row versions, in the tables that a search reads. All indexes of a table have
-/// the same tid for a row.
+/// A set of tids of index entries, or of row versions, in the tables that a search reads. An entry is known by its tid
+/// alone: all indexes of a table have the same tid for a HOT chain.
 #[derive(Default)]
 pub struct EntrySet(RefCell<HashSet<(u32, u64)>>);
 

@@ -10,7 +10,7 @@ use crate::expression::{Expression, expressions};
 
 /// What the planner asks of a support function.
 pub enum Request<'a> {
-    /// A request for an expression that is equivalent to the call with these arguments, and may be cheaper.
+    /// An expression that is equivalent to the call with these arguments, and may be cheaper.
     Simplify { arguments: Vec<Expression> },
     /// A request for the share of rows, or of pairs of rows, that fulfil a condition; in a semi-join, of outer rows.
     Selectivity { planner: Planner, arguments: Vec<Expression>, is_semi_join: bool, answer: &'a mut f64 },

@@ -7,12 +7,14 @@
 use std::collections::HashMap;
 
 use pgrx::pg_sys::Oid;
+use pgrx::prelude::PgSqlErrorCode;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::index::Index;
 use postgres::catalog::partition::ancestors;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
-use postgres::error::Result;
+use postgres::error::{Explain, Result, user_error};
+use postgres::spi::query_strings;
 
 use super::band_indexes::BandIndexes;
 use super::building::{IndexNames, tables_to_analyze, tables_to_name};
@@ -147,13 +149,19 @@ impl<'a> Plan<'a> {
         Ok(built)
     }
 
-    /// Drops the indexes of a table and its partitions on a band that are not valid, and can be dropped alone.
+    /// Drops the indexes of a table and its partitions on a band that are not valid, and can be dropped alone. An error if
+    /// a session is still building one of them.
     fn drop_invalid(&mut self, table: &Target, band: usize) -> Result<()> {
         for partition in self.partitions(table) {
             self.drop_invalid(partition, band)?;
         }
         for index in self.indexes_on(table, band).filter(|index| index.is_left_behind() && !table.is_partitioned()) {
             let name = index.name()?;
+            if is_being_built(index.oid)? {
+                let message = format!("index \"{name}\" is being built by another session");
+                return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_IN_USE, message)
+                    .with_hint("List the commands again when that session has ended its command."));
+            }
             let sql = format!("DROP INDEX {}{}", self.concurrently, table.index_sql(&name)?);
             self.push(sql, Action::Drop(name.clone()));
             self.names.note_dropped(table, name);
@@ -197,6 +205,12 @@ impl<'a> Plan<'a> {
         let partitions = if table.is_partitioned() { self.family } else { &[] };
         partitions.iter().filter(is_partition).collect()
     }
+}
+
+/// Whether a session whose progress the current user may see is building an index.
+fn is_being_built(index: Oid) -> Result<bool> {
+    let view = "pg_catalog.pg_stat_progress_create_index";
+    Ok(!query_strings(&format!("SELECT 'yes' FROM {view} WHERE index_relid = {}", index.to_u32()))?.is_empty())
 }
 
 /// The parent of a partition or of a partition's index.

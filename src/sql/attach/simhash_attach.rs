@@ -1,6 +1,7 @@
 //! `simhash_attach`: adds the fingerprint, its blocks and their btrees to a table, unless they exist.
 //!
-//! All checks come before the first command, so that an error changes nothing.
+//! The checks come before the first command, so that what cannot succeed fails before a table is rewritten. Only the
+//! check of foreign tables comes after: it reads the new columns.
 
 use std::ffi::CStr;
 

@@ -13,13 +13,14 @@ use postgres::text::{RawText, decode};
 use simhash::fingerprint::learn::{TABLE_SAMPLE, TextSample, to_json};
 use simhash::fingerprint::options::Options;
 
-use super::options::{JsonDocument, MAX_DOCUMENT_BYTES, read_options};
+use super::options::{JsonDocument, read_options};
 use crate::sql::arguments::required;
 
 /// Most features that get a weight.
-const MAX_FEATURES: usize = 500;
-/// Bytes of `jsonb` that are left for other options.
-const OTHER_OPTIONS_BYTES: usize = 1024;
+const MAX_FEATURES: usize = 250;
+/// Most bytes of the weights, as `jsonb`: about 200 features. The expressions of an index on a band have the options
+/// twice, in one row of pg_index. With these weights, the row fits into a page whatever the features are.
+const MAX_BYTES: usize = 6 << 10;
 
 /// The state of the aggregate: the options of the first row, which must be the same for all rows, and the sample.
 struct WeightsState {
@@ -59,5 +60,5 @@ fn simhash_weights_final(state: Internal) -> Result<Option<AnyElement>> {
         return Ok(None);
     };
     let learnt = state.sample.learn(&state.options, MAX_FEATURES, &tick).map_err(algorithm_error)?;
-    to_jsonb(&to_json(&learnt, MAX_DOCUMENT_BYTES - OTHER_OPTIONS_BYTES)).map(Some)
+    to_jsonb(&to_json(&learnt, MAX_BYTES)).map(Some)
 }

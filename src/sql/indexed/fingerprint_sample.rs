@@ -13,10 +13,11 @@ use postgres::expression::Expression;
 use postgres::query::Query;
 use postgres::spi::query_strings;
 use postgres::text::to_server;
+use simhash::search::blocks::Block;
 use simhash::search::layout_costs::FingerprintSample;
 
 use super::fingerprint_column::{meant_column, named_fingerprint};
-use super::layouts::{IndexedBlock, blocks_of_family};
+use super::layouts::blocks_of_family;
 use super::scope::Scope;
 
 /// The limit on the pages of a table that are sampled: 64 MB.
@@ -26,7 +27,7 @@ const MAX_SAMPLED_PAGES: f64 = 8192.0;
 pub struct SampledTable {
     oid: pg_sys::Oid,
     /// The blocks of the fingerprint that are indexed within the scope; None if the table was dropped.
-    pub indexed: Option<Vec<IndexedBlock>>,
+    pub indexed: Option<Vec<Block>>,
     /// The fingerprint, as an expression of the table's columns.
     fingerprint: Expression,
     quoted_scope: Vec<String>,

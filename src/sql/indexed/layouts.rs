@@ -13,7 +13,7 @@ use postgres::catalog::relation::{ACCESS_SHARE, Relation};
 use postgres::catalog::row_value::RowValue;
 use postgres::expression::Expression;
 use serde::{Deserialize, Serialize};
-use simhash::search::blocks::{BLOCK_COUNTS, Block, Probed, probed_blocks};
+use simhash::search::blocks::{BLOCK_COUNTS, Block, probed_blocks};
 
 use super::bits::Bits;
 use super::fingerprint_column::fingerprint_of;
@@ -29,6 +29,12 @@ pub struct IndexedBlock {
     pub fingerprint: i16,
     /// Whether the index has a predicate, which leaves out rows.
     pub is_partial: bool,
+}
+
+impl IndexedBlock {
+    fn as_block(self) -> Option<Block> {
+        Block::new(self.block, self.blocks)
+    }
 }
 
 /// An indexed block, and the scope of its index.
@@ -53,14 +59,15 @@ pub type Layout = Vec<IndexedBlock>;
 
 /// The blocks that all members of a family have indexed within a scope: the partitions of a table, or a table and its
 /// inheritors. `fingerprint` is the column that has the fingerprint, or from which it is made; `scope` has columns in
-/// any order. Locks the members and their indexes. None if the table was dropped.
+/// any order. An index with a predicate does not count: it leaves out rows. Locks the members and their indexes.
 ///
-/// From PostgreSQL 16 on, a partition may compute a column differently from its parent, so each is read.
-pub fn blocks_of_family(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Vec<IndexedBlock>> {
+/// None if the table or a column was dropped, if a member has no such fingerprint or several, or if no member has rows
+/// of its own. From PostgreSQL 16 on, a partition may compute a column differently from its parent, so each is read.
+pub fn blocks_of_family(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Vec<Block>> {
     let table = Relation::open_until_end(root, ACCESS_SHARE)?;
     let fingerprint = Column::at(&table, fingerprint)?;
     let scope: Vec<_> = scope.iter().map(|&column| Column::at(&table, column)).collect::<Option<_>>()?;
-    let mut common: Option<Vec<IndexedBlock>> = None;
+    let mut common: Option<Vec<Block>> = None;
     for member in with_inheritors(root, ACCESS_SHARE) {
         // Skip a table that was just dropped, and a partitioned table, which has no rows of its own.
         let Some(table) = Relation::open_until_end(member, ACCESS_SHARE).filter(|table| !table.is_partitioned()) else {
@@ -68,15 +75,13 @@ pub fn blocks_of_family(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Ve
         };
         let scope: Vec<_> = scope.iter().map(|column| Some(column.in_table(&table)?.attnum)).collect::<Option<_>>()?;
         let fingerprint = fingerprint_of(&table, &fingerprint.in_table(&table)?).ok()??;
-        let mut blocks = indexed_blocks(&table, table.open_indexes(), fingerprint);
-        blocks.retain(|block| block.has_own_equality && block.scope.len() == scope.len() && block.is_within(&scope));
-        let own: Vec<_> = blocks.into_iter().map(|scoped| scoped.block).collect();
-        // An index without a predicate has the rows of one with a predicate too.
-        let serves = |block: &IndexedBlock, wanted: &IndexedBlock| {
-            (block.block, block.blocks) == (wanted.block, wanted.blocks) && block.is_partial <= wanted.is_partial
-        };
+        let has_scope =
+            |block: &ScopedBlock| block.has_own_equality && block.scope.len() == scope.len() && block.is_within(&scope);
+        let blocks = indexed_blocks(&table, table.open_indexes(), fingerprint);
+        let complete = blocks.into_iter().filter(|scoped| !scoped.block.is_partial && has_scope(scoped));
+        let own: Vec<_> = complete.filter_map(|scoped| scoped.block.as_block()).collect();
         common = Some(match common {
-            Some(others) => others.into_iter().filter(|wanted| own.iter().any(|block| serves(block, wanted))).collect(),
+            Some(others) => others.into_iter().filter(|block| own.contains(block)).collect(),
             None => own,
         });
     }
@@ -147,13 +152,9 @@ pub fn has_own_equality(table: &Relation, index: &Index, columns: &[i16]) -> boo
     keys.all(|(key, &attnum)| Column::at(table, attnum).is_some_and(|column| key.is_compared_as(&column)))
 }
 
-/// Whether each block that a search with this layout looks up has an index without a predicate.
-pub fn is_search_served(indexed: &[IndexedBlock], blocks: i32, max_distance: i32) -> bool {
-    let is_indexed = |probed: Probed| {
-        let mut complete = indexed.iter().filter(|block| !block.is_partial);
-        complete.any(|block| Block::new(block.block, block.blocks) == Some(probed.block))
-    };
-    probed_blocks(blocks, max_distance).is_some_and(|mut probed| probed.all(is_indexed))
+/// Whether each block that a search with this layout looks up is indexed.
+pub fn is_search_served(indexed: &[Block], blocks: i32, max_distance: i32) -> bool {
+    probed_blocks(blocks, max_distance).is_some_and(|mut probed| probed.all(|probed| indexed.contains(&probed.block)))
 }
 
 /// These blocks by layout. A layout may lack some of its blocks.
@@ -167,6 +168,5 @@ pub fn layouts_of<'a>(indexed: impl Iterator<Item = &'a IndexedBlock> + Clone) -
 
 /// The indexed blocks of each layout, as `Growth::new` takes them.
 pub fn layout_blocks(layouts: &[Layout]) -> impl Iterator<Item = Vec<Block>> {
-    let to_block = |indexed: &IndexedBlock| Block::new(indexed.block, indexed.blocks);
-    layouts.iter().map(move |layout| layout.iter().filter_map(to_block).collect())
+    layouts.iter().map(|layout| layout.iter().copied().filter_map(IndexedBlock::as_block).collect())
 }

@@ -34,8 +34,8 @@ pub struct DirtyWalk<'a> {
     /// The entries whose rows are not fetched: those that are refuted, and those whose rows this transaction has
     /// deleted, which the scans add.
     pub skipped: &'a EntrySet,
-    /// Whether a version counts: it is within the scope, and the new row does not replace it. Others are refused
-    /// entries.
+    /// Whether a version counts: it is within the scope, and the new row does not replace it. The entries of other
+    /// versions count as refused.
     pub is_eligible: &'a dyn Fn(&FoundVersion) -> bool,
 }
 

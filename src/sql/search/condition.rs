@@ -49,7 +49,7 @@ impl DistanceCondition {
         all
     }
 
-    /// Whether it is a call of `simhash_near`, which the function's support function has estimated.
+    /// Whether the condition is a call of `simhash_near`, whose support function estimates how many rows it selects.
     pub fn is_call(&self) -> bool {
         self.condition.expression.call().is_some()
     }

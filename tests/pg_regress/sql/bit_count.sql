@@ -7,7 +7,7 @@ SET enable_sort = off;
 
 CREATE FUNCTION hex(number bigint) RETURNS text IMMUTABLE LANGUAGE sql RETURN lpad(to_hex(number), 16, '0');
 
--- Uniform fingerprints, each with a near one; skewed ones, of which most agree in three blocks; and NULLs.
+-- Uniform fingerprints, each with a near one; skewed ones, in two groups that each agree in three blocks; and NULLs.
 CREATE TABLE numbers (id integer, fp bigint, seen timestamp, owner integer);
 INSERT INTO numbers
 SELECT n, CASE

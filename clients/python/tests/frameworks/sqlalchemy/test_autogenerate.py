@@ -88,7 +88,7 @@ class Attached(AutogenerateTest):
         self.check_clean(notes(fingerprint(tokens="words", weights={"it's": 0.5, "a": 1})))
 
     def test_other_schema(self):
-        """The table is in a schema with a strange name, and so is the extension, which is not on the search path."""
+        """Neither the schema of the table nor that of the extension is on the search path."""
         self.execute("CREATE SCHEMA extensions")
         self.execute("ALTER EXTENSION pg_simhash SET SCHEMA extensions")
         self.execute("CREATE SCHEMA other")

@@ -56,7 +56,7 @@ class NearDuplicates(GuardedTest):
         asyncio.run(run())
 
     def test_what_the_user_may_not_read(self):
-        """It is not in the error. A renamed guard has its new name."""
+        """For a user who may only insert, the error has no key and no resemblance. It has the new name of the guard."""
         self.execute("DROP ROLE IF EXISTS frameworks_writer")
         self.execute("CREATE ROLE frameworks_writer")
         self.addCleanup(self.execute, "DROP ROLE frameworks_writer")
