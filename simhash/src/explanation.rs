@@ -1,7 +1,7 @@
 //! Why two texts are near-duplicates or are not: all that a criterion looks at, even if the first check refutes them.
 
 use crate::check::Check;
-use crate::criterion::CriterionDocument;
+use crate::criterion::{CriterionDocument, TextCriterion};
 use crate::distance::hamming;
 use crate::error::Result;
 use crate::fingerprint::invalid_options::InvalidOptions;
@@ -17,29 +17,55 @@ impl CriterionDocument {
     /// null`, or with a `max_distance` and no resemblance, the fingerprints decide. An error if the document has a
     /// `max_distance` and a resemblance. Costs about ten fingerprints of each text.
     pub fn explain(&self, fingerprinter: &mut Fingerprinter, texts: [&str; 2]) -> Result<Vec<Check>, InvalidOptions> {
-        let criterion = if self.is_by_distance() { None } else { Some(self.for_texts()?) };
-        let bands = criterion.map_or(0, |criterion| criterion.bands);
         let mut fingerprinter = fingerprinter.with_options(&self.options);
-        let [a, b] = texts.map(|text| fingerprinter.summary(text, bands));
-        let summaries = [a?, b?];
-        let both = summaries[0].as_ref().zip(summaries[1].as_ref());
-        let mut checks = vec![check_features(&mut fingerprinter, texts)?];
-        checks.extend(criterion.map(|criterion| check_sizes(&summaries, criterion.resemblance, &self.options)));
-        // The option `same` has no effect on fingerprints: if these decide, nothing of it is required.
-        checks.extend(fingerprinter.agreement_checks(texts)?.into_iter().map(|check| Check {
-            required: check.required.filter(|_| criterion.is_some()),
-            holds: check.holds.filter(|_| criterion.and(both).is_some()),
-            ..check
-        }));
-        let least = criterion.map(|criterion| criterion.resemblance);
-        checks.push(check_resemblance(&mut fingerprinter, texts, least)?);
-        checks.extend(criterion.map(|_| check_bands(both, bands)));
-        let distance = check_distance(both, criterion.is_none().then(|| self.max_distance()));
-        let near = criterion.map(|_| self.near(&mut fingerprinter, texts[0], texts[1])).transpose()?;
-        let holds = near.unwrap_or(distance.holds);
-        checks.extend([distance, Check { what: "near", holds, ..Check::default() }]);
+        if self.is_by_distance() {
+            Ok(explain_distance(&mut fingerprinter, texts, self.max_distance())?)
+        } else {
+            self.explain_texts(&mut fingerprinter, texts)
+        }
+    }
+
+    fn explain_texts(&self, fingerprinter: &mut Fingerprinter, texts: [&str; 2]) -> Result<Vec<Check>, InvalidOptions> {
+        let TextCriterion { resemblance, bands } = self.for_texts()?;
+        let summaries = summaries(fingerprinter, texts, bands)?;
+        let both = both(&summaries);
+        let agreement = fingerprinter.agreement_checks(texts)?;
+        let mut checks =
+            vec![check_features(fingerprinter, texts)?, check_sizes(&summaries, resemblance, &self.options)];
+        checks.extend(
+            agreement.into_iter().map(|check| Check { holds: check.holds.filter(|_| both.is_some()), ..check }),
+        );
+        checks.push(check_resemblance(fingerprinter, texts, Some(resemblance))?);
+        checks.push(check_bands(both, bands));
+        checks.push(check_distance(both, None));
+        let holds = self.near(fingerprinter, texts[0], texts[1])?;
+        checks.push(Check { what: "near", holds, ..Check::default() });
         Ok(checks)
     }
+}
+
+/// The checks if the fingerprints decide: only their distance is required.
+fn explain_distance(fingerprinter: &mut Fingerprinter, texts: [&str; 2], max_distance: i32) -> Result<Vec<Check>> {
+    let summaries = summaries(fingerprinter, texts, 0)?;
+    let agreement = fingerprinter.agreement_checks(texts)?;
+    let mut checks = vec![check_features(fingerprinter, texts)?];
+    // The option `same` has no effect on fingerprints.
+    checks.extend(agreement.into_iter().map(|check| Check { required: None, holds: None, ..check }));
+    checks.push(check_resemblance(fingerprinter, texts, None)?);
+    let distance = check_distance(both(&summaries), Some(max_distance));
+    let near = Check { what: "near", holds: distance.holds, ..Check::default() };
+    checks.extend([distance, near]);
+    Ok(checks)
+}
+
+fn summaries(fingerprinter: &mut Fingerprinter, texts: [&str; 2], bands: usize) -> Result<[Option<Summary>; 2]> {
+    let [a, b] = texts.map(|text| fingerprinter.summary(text, bands));
+    Ok([a?, b?])
+}
+
+/// Both summaries, if both texts have a feature.
+fn both(summaries: &[Option<Summary>; 2]) -> Option<(&Summary, &Summary)> {
+    summaries[0].as_ref().zip(summaries[1].as_ref())
 }
 
 /// Counts the features of each text, and those that both have.

@@ -125,7 +125,7 @@ impl<'a> Fingerprinter<'a> {
             } else {
                 reader.add_to_minima(text, |hash| difference.flip(hash))?
             };
-            if difference.is_none() {
+            if difference.is_empty() {
                 return Ok(None);
             }
             Ok(Some(Sketch { bands: reader.first_bands(bands, mask)?, difference }))

@@ -13,9 +13,9 @@ use super::options::Options;
 use super::size::is_exact;
 
 /// The number of words of parities. With 32 bits each, a sketch has no padding.
-const WORDS: usize = 8;
+const PARITY_WORDS: usize = 8;
 /// The highest bits of a hash lead to a parity.
-const SHIFT: u32 = u64::BITS - (WORDS * 32).ilog2();
+const SHIFT: u32 = u64::BITS - (PARITY_WORDS * 32).ilog2();
 
 /// What is known of a text without its features.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,14 +28,14 @@ pub struct Sketch {
 /// The part of a sketch that shows how much two texts differ at least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DifferenceSketch {
-    parities: [u32; WORDS],
+    parities: [u32; PARITY_WORDS],
     /// The [size](super::size) of the text.
     pub(super) size: i32,
 }
 
 impl DifferenceSketch {
     /// Whether this is the sketch of no text: the size of a text is at least 1.
-    pub fn is_none(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.size == 0
     }
 

@@ -109,28 +109,28 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
             let row = find_row(&opened, object);
             let has_trusted_owner = row.and_then(|row| oid_in(&opened, row, owner)).is_some_and(is_trusted);
             let locked = match row {
-                Some(row) if !pg_sys::XactReadOnly && !has_trusted_owner => lock_row(&opened, row),
+                Some(row) if !pg_sys::XactReadOnly && !has_trusted_owner => Some(lock_row(&opened, row)),
                 // There is no row, its owner is trusted, or the transaction is read-only.
-                _ => RowLock::Held,
+                _ => None,
             };
             pg_sys::PopActiveSnapshot();
             if has_trusted_owner {
                 pg_sys::UnlockDatabaseObject(catalog, object, 0, ACCESS_SHARE);
             }
             match locked {
-                RowLock::Held => {
+                None | Some(RowLock::Held) => {
                     // The next look-up of a name must read the catalogs: a snapshot may see that a transaction has
                     // ended before its invalidations have removed earlier names from the caches.
                     pg_sys::InvalidateCatalogSnapshot();
                     pg_sys::ResetCatalogCaches();
                     return Ok(row);
                 }
-                RowLock::Own => {
+                Some(RowLock::Own) => {
                     let message = format!("could not lock the row of object {} in its catalog", object.to_u32());
                     return Err(user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message));
                 }
                 // Another transaction has replaced the row, or may do so: read it again.
-                RowLock::Gone | RowLock::Blocked(_) | RowLock::Queued(_) => {
+                Some(locked @ (RowLock::Gone | RowLock::Blocked(_) | RowLock::Queued(_))) => {
                     pg_sys::UnlockDatabaseObject(catalog, object, 0, ACCESS_SHARE);
                     locked.wait(&opened);
                 }

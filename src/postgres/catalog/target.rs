@@ -87,10 +87,11 @@ impl Target {
         Ok(quote_qualified_identifier(schema_name(self.schema)?, index.to_owned()))
     }
 
-    /// The relation of this name in the table's schema; the invalid OID if there is none.
-    pub fn relation_named(&self, name: &CStr) -> Oid {
+    /// The relation of this name in the table's schema; None if there is none.
+    pub fn relation_named(&self, name: &CStr) -> Option<Oid> {
         // SAFETY: a look-up in a system cache; the name is NUL-terminated.
-        unsafe { pg_sys::get_relname_relid(name.as_ptr(), self.schema) }
+        let relation = unsafe { pg_sys::get_relname_relid(name.as_ptr(), self.schema) };
+        (relation != Oid::INVALID).then_some(relation)
     }
 
     pub fn is_partitioned(&self) -> bool {
@@ -163,7 +164,7 @@ impl Target {
     }
 
     /// Refuses a partition: its columns can only change with those of the partitioned table.
-    pub fn check_is_no_partition(&self) -> Result<()> {
+    pub fn check_is_not_partition(&self) -> Result<()> {
         if !self.open().is_partition() {
             return Ok(());
         }

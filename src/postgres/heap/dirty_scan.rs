@@ -57,7 +57,7 @@ impl EntrySet {
         insert(&mut self.0.borrow_mut(), (table.to_u32(), item_pointer_to_u64(tid)))
     }
 
-    pub fn has(&self, table: Oid, tid: ItemPointerData) -> bool {
+    pub fn contains(&self, table: Oid, tid: ItemPointerData) -> bool {
         self.0.borrow().contains(&(table.to_u32(), item_pointer_to_u64(tid)))
     }
 }
@@ -162,7 +162,7 @@ impl<'a> DirtyScan<'a> {
                 EntryRead::End => return None,
             }
             let sets = [skipped, self.search.entries_without_row];
-            if !sets.iter().any(|set| set.has(self.table.oid(), self.entry)) {
+            if !sets.iter().any(|set| set.contains(self.table.oid(), self.entry)) {
                 return Some(());
             }
         }

@@ -53,7 +53,7 @@ impl BandIndexes<'_> {
                 && band_index.call.is_of(text, &self.text.options.meaning)
                 && band_index.call.band < self.bands
                 && band_index.scope == scope
-                && band_index.has_own_equality
+                && band_index.has_default_equality
                 && !band_index.is_partial;
             is_wanted.then_some((band_index.call.band, index))
         });

@@ -15,7 +15,7 @@ use postgres::catalog::column::Column;
 use postgres::catalog::index::Index;
 use postgres::catalog::names::relation_sql;
 use postgres::catalog::partition::with_inheritors;
-use postgres::catalog::relation::{NO_LOCK, Relation};
+use postgres::catalog::relation::{NO_LOCK, Relation, no_such_relation};
 use postgres::catalog::row_value::RowValue;
 use postgres::catalog::target::Target;
 use postgres::error::{Explain, Result, user_error};
@@ -25,7 +25,7 @@ use super::building::IndexNames;
 use super::prefix::{Maker, Prefix};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::is_made_from;
-use crate::sql::indexed::layouts::{fingerprint_in, has_own_equality};
+use crate::sql::indexed::layouts::{fingerprint_in, has_default_equality};
 use crate::sql::indexed::recognise::block_keys;
 use crate::sql::indexed::scope::Scope;
 use crate::sql::indexed::source::Source;
@@ -56,7 +56,7 @@ impl BlockIndexes<'_> {
             if let Some(key) = key
                 && !index.is_partial
                 && (key.call.block, key.call.blocks, &key.scope) == (block, self.blocks, &scope)
-                && has_own_equality(&relation, &index, &scope)
+                && has_default_equality(&relation, &index, &scope)
                 && self.source.is_fingerprint(self.schema, &relation, key.call.fingerprint)?
                 && fingerprint_in(&relation, &index, RowValue::Expression(key.call.fingerprint)).is_some()
                 && self.prefix.maker_of(index.oid, 0)? != Maker::OtherPrefix
@@ -83,7 +83,7 @@ impl BlockIndexes<'_> {
     /// The commands that label an index, and its partitions: a partition that is detached later keeps its own.
     pub fn label_commands(&self, table: &Target, name: &str, block: i32) -> Result<Vec<String>> {
         let description = format!("btree of block {block} of {}", self.blocks);
-        let index = table.relation_named(&to_server(name)?);
+        let index = table.relation_named(&to_server(name)?).ok_or_else(|| no_such_relation(table.oid))?;
         let label_command = |index| {
             let name = relation_sql(index)?.unwrap_or_default();
             Ok(self.prefix.comment_command(&format!("INDEX {name}"), &description))

@@ -56,7 +56,7 @@ impl IndexNames {
             // SAFETY: the names are NUL-terminated; makeObjectName returns a palloc'd, NUL-terminated name.
             let (name, exists) = unsafe {
                 let name = pg_sys::makeObjectName(table_name.as_ptr(), key_and_scope.as_ptr(), suffix.as_ptr());
-                (from_server(name)?, table.relation_named(CStr::from_ptr(name)) != pg_sys::InvalidOid)
+                (from_server(name)?, table.relation_named(CStr::from_ptr(name)).is_some())
             };
             let in_schema = (table.schema, name.clone());
             if (!exists || self.dropped.contains(&in_schema)) && self.chosen.insert(in_schema) {

@@ -149,8 +149,8 @@ impl<'a> Plan<'a> {
         Ok(built)
     }
 
-    /// Drops the indexes of a table and its partitions on a band that are not valid, and can be dropped alone. An error if
-    /// a session is still building one of them.
+    /// Drops the indexes of a table and its partitions on a band that are not valid, and can be dropped alone. An error
+    /// if a session is still building one of them.
     fn drop_invalid(&mut self, table: &Target, band: usize) -> Result<()> {
         for partition in self.partitions(table) {
             self.drop_invalid(partition, band)?;

@@ -56,7 +56,7 @@ fn attach(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<()> {
     let table = &family[0];
     let (mut is_new, mut analyzed_columns) = (false, String::new());
     if wanted.has_columns() {
-        table.check_is_no_partition()?;
+        table.check_is_not_partition()?;
         let columns = Columns::new(wanted);
         is_new = columns.add(family)?;
         let names = columns.names().into_iter().chain(wanted.scope.names().iter().map(String::as_str));

@@ -37,17 +37,23 @@ const REPRESENTS_OTHERS: u32 = 2;
 /// The number of a row that the first row of the partition represents; one more if the second one does, and so on.
 const FIRST_REPRESENTATIVE: u32 = 3;
 
+/// The result for a row that represents itself.
+#[derive(Clone, Copy)]
+pub enum OwnResult {
+    Key,
+    Null,
+}
+
 /// The key of the row that represents the current row; None if that key or the result is NULL.
 ///
 /// At the first row of a partition, `compute` returns for each row the position of the row that represents it: an
 /// earlier row that represents itself, or itself. It must also set the number of each row, to [`ALONE`] or
 /// [`NO_RESULT`]. It returns None, and sets nothing, if all results are NULL. The partition's memory holds 4 bytes for
-/// each row, and the keys of rows that represent others. `names_itself` says whether the result for a row that
-/// represents itself is its own key, or NULL. `result_name` names the result in an error.
+/// each row, and the keys of rows that represent others. `result_name` names the result in an error.
 pub fn key_of_current_row(
     call: Call<'_>,
     result_name: &str,
-    names_itself: bool,
+    own_result: OwnResult,
     compute: impl FnOnce(&mut Window<'_>) -> Result<Option<Vec<u32>>>,
 ) -> Result<Option<AnyElement>> {
     let too_many = |rows| {
@@ -71,7 +77,10 @@ pub fn key_of_current_row(
     if number == REPRESENTS_OTHERS {
         window.numbers[window.current_position] = window.store() as u32;
     }
-    Ok(if number == NO_RESULT || !names_itself { None } else { window.argument(KEY_ARGUMENT) })
+    Ok(match own_result {
+        OwnResult::Key if number != NO_RESULT => window.argument(KEY_ARGUMENT),
+        _ => None,
+    })
 }
 
 /// Numbers the rows that represent others, and those that are represented.

@@ -43,7 +43,7 @@ pub struct ScopedBlock {
     /// The columns that are keys before the block.
     pub scope: Vec<i16>,
     /// Whether the index compares the columns of the scope as their types and collations do.
-    pub has_own_equality: bool,
+    pub has_default_equality: bool,
     pub block: IndexedBlock,
 }
 
@@ -75,8 +75,9 @@ pub fn blocks_of_family(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Ve
         };
         let scope: Vec<_> = scope.iter().map(|column| Some(column.in_table(&table)?.attnum)).collect::<Option<_>>()?;
         let fingerprint = fingerprint_of(&table, &fingerprint.in_table(&table)?).ok()??;
-        let has_scope =
-            |block: &ScopedBlock| block.has_own_equality && block.scope.len() == scope.len() && block.is_within(&scope);
+        let has_scope = |block: &ScopedBlock| {
+            block.has_default_equality && block.scope.len() == scope.len() && block.is_within(&scope)
+        };
         let blocks = indexed_blocks(&table, table.open_indexes(), fingerprint);
         let complete = blocks.into_iter().filter(|scoped| !scoped.block.is_partial && has_scope(scoped));
         let own: Vec<_> = complete.filter_map(|scoped| scoped.block.as_block()).collect();
@@ -115,10 +116,10 @@ pub fn blocks_in(
         let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
         let fingerprint_attnum = fingerprint_in(table, &index, fingerprint)?;
         let BlockCall { block, blocks, .. } = key.call;
-        let has_own_equality = has_own_equality(table, &index, &key.scope);
+        let has_default_equality = has_default_equality(table, &index, &key.scope);
         let Index { oid, is_partial, .. } = index;
         let block = IndexedBlock { block, blocks, index: oid, fingerprint: fingerprint_attnum, is_partial };
-        Some(ScopedBlock { scope: key.scope, has_own_equality, block })
+        Some(ScopedBlock { scope: key.scope, has_default_equality, block })
     });
     blocks.collect()
 }
@@ -147,7 +148,7 @@ fn recogniser(table: &Relation, fingerprint: RowValue) -> impl Fn(Expression) ->
 }
 
 /// Whether the first keys of an index, which are these columns, are compared as the columns' types and collations do.
-pub fn has_own_equality(table: &Relation, index: &Index, columns: &[i16]) -> bool {
+pub fn has_default_equality(table: &Relation, index: &Index, columns: &[i16]) -> bool {
     let mut keys = index.keys.iter().zip(columns);
     keys.all(|(key, &attnum)| Column::at(table, attnum).is_some_and(|column| key.is_compared_as(&column)))
 }

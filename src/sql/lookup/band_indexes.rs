@@ -18,7 +18,7 @@ use simhash::fingerprint::bands::MAX_BANDS;
 use simhash::fingerprint::options::Options;
 
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND};
-use crate::sql::indexed::layouts::has_own_equality;
+use crate::sql::indexed::layouts::has_default_equality;
 use crate::sql::indexed::recognise::{FingerprintCall, constant_options, options_json};
 
 /// `simhash_band(text, band)` or `simhash_band(text, band, options)`, with constant band and options.
@@ -74,7 +74,7 @@ pub struct BandIndex {
     /// The columns that are keys before the band.
     pub scope: Vec<i16>,
     /// Whether the index compares the columns of the scope as their types and collations do.
-    pub has_own_equality: bool,
+    pub has_default_equality: bool,
     /// Whether the index has a predicate, which leaves out rows.
     pub is_partial: bool,
 }
@@ -90,10 +90,10 @@ impl BandIndex {
         }
         let call = BandCall::read(band.value.computation(table)?)?;
         let size = FingerprintCall::read_size(size.value.computation(table)?, call.schema)?;
-        let has_own_equality = has_own_equality(table, index, &scope);
+        let has_default_equality = has_default_equality(table, index, &scope);
         let is_of_text = size.has_sizes_of(call.text, &call.options);
         let (oid, is_partial) = (index.oid, index.is_partial);
-        is_of_text.then_some(Self { oid, call, key: band.value, scope, has_own_equality, is_partial })
+        is_of_text.then_some(Self { oid, call, key: band.value, scope, has_default_equality, is_partial })
     }
 
     /// Whether this index, read as [`ExpressionForm::Planned`], is on bands of a text of a query, which refers to the

@@ -13,12 +13,12 @@ from .constraints import NoNearDuplicate
 from .expressions import HammingDistance, Resemblance, SimHash, SimHashBand, SimHashBlock, SimHashSize
 from .fields import FingerprintField
 from .indexes import band_indexes, block_indexes
-from .lookups import Near, NearText
+from .lookups import NearFingerprint, NearText
 
 __all__ = [
     "FingerprintField",
     "HammingDistance",
-    "Near",
+    "NearFingerprint",
     "NearText",
     "NoNearDuplicate",
     "Resemblance",

@@ -45,7 +45,7 @@ class NearText(Lookup):
 
 
 @FingerprintField.register_lookup
-class Near(Lookup):
+class NearFingerprint(Lookup):
     """``simhash_near(fingerprint, value, max_distance)``: whether two fingerprints differ in few bits.
 
     ``fingerprint__near=value`` is for a distance of at most 3, ``fingerprint__near=(value, 6)`` of at most 6. The value

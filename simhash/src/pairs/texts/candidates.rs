@@ -46,7 +46,7 @@ impl Candidates {
         let mut buckets = with_capacity(bands.len())?;
         let mut finder = Finder::new(&sketches, comparison, least_resemblance, tick);
         for keys in bands {
-            buckets.push(finder.find(&keys, |row| !sketches[row].is_none(), Finder::fill_by_sketches)?);
+            buckets.push(finder.find(&keys, |row| !sketches[row].is_empty(), Finder::fill_by_sketches)?);
         }
         let mut all = Self { rows: Vec::new(), sketches, buckets, comparison, least_resemblance };
         for row in ticking(0..all.sketches.len(), tick) {

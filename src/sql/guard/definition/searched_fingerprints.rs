@@ -46,8 +46,9 @@ impl SearchedFingerprints {
         let fingerprint = fingerprint(table, source)?;
         let blocks = blocks_in(table, table.open_indexes(), fingerprint, ExpressionForm::Stored);
         let columns: Vec<_> = scope.columns().collect();
-        let is_usable =
-            |scoped: &&ScopedBlock| !scoped.block.is_partial && scoped.has_own_equality && scoped.is_within(&columns);
+        let is_usable = |scoped: &&ScopedBlock| {
+            !scoped.block.is_partial && scoped.has_default_equality && scoped.is_within(&columns)
+        };
         let usable: Vec<_> = blocks.iter().filter(is_usable).collect();
         let scopes: BTreeSet<_> = usable.iter().map(|scoped| &scoped.scope).collect();
         let all_rows = table.estimated_rows();

@@ -66,7 +66,7 @@ pub fn indexed_bands(table: &Relation, text: Option<Expression>) -> Vec<BandInde
     let text = text.map(plain);
     let is_wanted = |index: &BandIndex| {
         let is_of_text = text.is_none_or(|text| plain(index.call.text).equals(text));
-        is_of_text && !index.is_partial && index.has_own_equality
+        is_of_text && !index.is_partial && index.has_default_equality
     };
     let indexes = band_indexes(table, table.open_indexes(), ExpressionForm::Stored);
     indexes.into_iter().filter(is_wanted).collect()
