@@ -19,7 +19,7 @@ def store_truth(table):
     )
 
 
-def check(table, k, condition):
+def compare_with_scan(table, k, condition):
     """How many rows a search by this condition on `t` and `q.simhash` finds, and how many differ from the scan."""
     ((found, differing),) = psql(
         f"""WITH found AS MATERIALIZED (
@@ -32,7 +32,7 @@ def check(table, k, condition):
     return int(found), int(differing)
 
 
-def check_nearest(table, limit):
+def compare_nearest_with_sort(table, limit):
     """How many distances differ from those of a scan and a sort, of some queries with and some without near rows."""
     statement = (
         f"SELECT q.k, q.id, d FROM queries_{table} AS q, LATERAL (SELECT simhash <~> q.simhash AS d FROM {table}"

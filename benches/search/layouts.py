@@ -24,28 +24,28 @@ def probes(blocks, k):
     return sum(block_probes(block, blocks, k) for block in range(blocks))
 
 
-def column(block, blocks):
+def column_name(block, blocks):
     return f"blocks{blocks}_{block}"
 
 
 def column_definitions(blocks):
     return [
-        f"{column(block, blocks)} integer GENERATED ALWAYS AS (simhash_block(simhash, {block}, {blocks})) STORED"
+        f"{column_name(block, blocks)} integer GENERATED ALWAYS AS (simhash_block(simhash, {block}, {blocks})) STORED"
         for block in range(blocks)
     ]
 
 
-def index(table, block, blocks):
-    return f"{table}_{column(block, blocks)}"
+def index_name(table, block, blocks):
+    return f"{table}_{column_name(block, blocks)}"
 
 
 def index_names(table, blocks):
-    return [index(table, block, blocks) for block in range(blocks)]
+    return [index_name(table, block, blocks) for block in range(blocks)]
 
 
 def create_indexes(table, blocks):
     return [
-        f"CREATE INDEX {index(table, block, blocks)} ON {table} ({column(block, blocks)}) INCLUDE (simhash)"
+        f"CREATE INDEX {index_name(table, block, blocks)} ON {table} ({column_name(block, blocks)}) INCLUDE (simhash)"
         for block in range(blocks)
     ]
 

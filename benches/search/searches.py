@@ -1,6 +1,6 @@
 """Times searches and orders by distance, beside primary-key lookups, in tables of several sizes."""
 
-from exact import check, check_nearest
+from exact import compare_nearest_with_sort, compare_with_scan
 from layouts import near, probes
 from tables import QUERIES
 from timing import Statement, measure
@@ -23,7 +23,7 @@ def report(sizes, blocks, distances, runs):
             timed[NEAR, table] = Statement(f"SELECT t.id FROM {table} AS t WHERE {near(k, ':q')}", *choose(table, k))
         times[k] = measure(timed, runs, sizes)
         for table, rows in sizes.items():
-            found, differing = check(table, k, near(k, "q.simhash"))
+            found, differing = compare_with_scan(table, k, near(k, "q.simhash"))
             all_differing += differing
             print(f"{k:>2} {rows:>11,} {probes(blocks, k):>7,} {found:>6} {differing:>6}"
                   f" {figures(times[k], table)}", flush=True)
@@ -43,7 +43,7 @@ def report_nearest(sizes, runs):
     sorts = measure(sorting, min(runs, 3), sizes, min_transactions=2)
     all_differing = 0
     for table, rows in sizes.items():
-        differing = check_nearest(table, LIMIT)
+        differing = compare_nearest_with_sort(table, LIMIT)
         all_differing += differing
         for form in (NEAREST, FAR):
             print(f"{form}, {rows:,} rows: {figures(times, table, form)} x lookup", flush=True)

@@ -59,9 +59,7 @@ fn simhash_near_support(request: Internal) -> Result<Internal> {
             }
             Ok(None)
         }
-        Request::Selectivity { planner, arguments, is_semi_join, answer } => {
-            Ok(selectivity(planner, &arguments, is_semi_join).map(|share| *answer = share))
-        }
+        Request::Selectivity { planner, arguments, is_semi_join } => Ok(selectivity(planner, &arguments, is_semi_join)),
         Request::WindowCost { planner, function, arguments } => {
             warn_of_window(planner, function, &arguments);
             Ok(None)
