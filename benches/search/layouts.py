@@ -45,7 +45,7 @@ def index_names(table, blocks):
 
 def create_indexes(table, blocks):
     return [
-        f"CREATE INDEX {index_name(table, block, blocks)} ON {table} ({column_name(block, blocks)}) INCLUDE (simhash)"
+        f"CREATE INDEX {index_name(table, block, blocks)} ON {table} ({column_name(block, blocks)}, simhash)"
         for block in range(blocks)
     ]
 

@@ -92,6 +92,18 @@ fn bands_follow_resemblance() {
     }
 }
 
+/// Minima have 32 bits, so a million features do not share one by chance.
+#[test]
+fn unlike_texts_of_a_million_features_share_no_band() {
+    let summaries = ['a', 'b'].map(|first| {
+        let text: String = (0..500_000).map(|number| format!("{first}{number} ")).collect();
+        summary(&text, &Options::default(), MAX_BANDS).unwrap()
+    });
+    assert!(summaries.iter().all(|summary| summary.size == 999_999));
+    let [a, b] = summaries.map(|summary| summary.bands);
+    assert!(a.iter().zip(&b).all(|(a, b)| a != b));
+}
+
 #[test]
 fn unlike_texts_share_no_band() {
     let mut random = Random(3);

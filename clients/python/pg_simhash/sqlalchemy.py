@@ -211,7 +211,7 @@ def block_indexes(
     if name is None:
         name = f"ix_{column.table.name}_{column.name}" + ("" if blocks == DEFAULT_BLOCKS else f"_{blocks}")
     return [
-        Index(f"{name}_block{number}", *scope_columns, block(column, number, blocks), postgresql_include=[column.name])
+        Index(f"{name}_block{number}", *scope_columns, block(column, number, blocks), column)
         for number in range(blocks)
     ]
 

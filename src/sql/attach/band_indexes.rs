@@ -3,6 +3,9 @@
 //! ```sql
 //! CREATE INDEX ON news (simhash_band(body, 0), simhash_size(body));
 //! ```
+//!
+//! With the fingerprint as a third key, a search would leave out half of the entries of news, and one in fifty of those
+//! of licences, before it reads the rows; but an index would take 28 bytes a row in place of 20.
 
 use std::ffi::CStr;
 

@@ -78,6 +78,8 @@ SELECT errors(
     $$SELECT FROM docs WHERE id < 0 AND simhash_near(body, 'a', '{"resemblance": null}')$$,
     $$SELECT FROM docs WHERE id < 0 AND simhash_near(body, 'a', '{"max_distance": 3, "resemblance": null}')$$,
     $$SELECT FROM docs WHERE id < 0 AND simhash_near(body, 'a', '{"max_distance": 3}')$$);
+-- Bands are numbered from 0 to 63.
+SELECT errors($$SELECT simhash_band('a', -1)$$, $$SELECT simhash_band('a', 64)$$);
 -- The same errors for a criterion that comes from a row.
 SELECT errors(
     $$SELECT simhash_near('a', 'a', criterion) FROM (VALUES ('{"max_distance": 3}'::jsonb)) AS v (criterion)$$,

@@ -50,8 +50,8 @@ def block_indexes(fingerprint: str, *, name: str, blocks: int = 4, scope: Sequen
         Index(
             *(F(field) for field in scope),
             SimHashBlock(fingerprint, block, blocks),
+            F(fingerprint),
             name=f"{name}_{block}",
-            include=[fingerprint],
         )
         for block in range(blocks)
     ]

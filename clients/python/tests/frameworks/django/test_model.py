@@ -50,7 +50,7 @@ class Indexes(SimpleTestCase):
         self.assertEqual(
             block_indexes("f", name="story", blocks=2, scope=["tenant"]),
             [
-                models.Index(models.F("tenant"), SimHashBlock("f", block, 2), name=f"story_{block}", include=["f"])
+                models.Index(models.F("tenant"), SimHashBlock("f", block, 2), models.F("f"), name=f"story_{block}")
                 for block in range(2)
             ],
         )
