@@ -160,8 +160,9 @@ impl TextSearch {
 }
 
 /// The expected share of near rows: the mean, over the bands of the query, of the share of rows that have the band.
-/// Near rows lack some of the bands, and other rows have some. But on news, laws and licences, for resemblances of .6
-/// to .84, the result is within a factor of 10 of the truth for each text. None without statistics.
+/// Near rows lack some of the bands, and other rows have some. But in seven sets of documents, at the default
+/// resemblance, the result is within a factor of 10 of the truth for .97 to all of the texts (record `dedup`). None
+/// without statistics.
 fn share_near(
     relation: BaseRelation,
     table: &Relation,
