@@ -55,8 +55,6 @@ pub fn text_of_main(html: &str) -> String {
             Piece::Start { name, attributes, .. } => (name, Some(attributes)),
             Piece::End { name } => (name, None),
         };
-        // Names are cut.
-        let name: String = name.chars().take(11).collect();
         let was_dropped = open.contains_key("dropped");
         for kind in ["dropped", "main", "article"] {
             if kind != "dropped" && open.contains_key("dropped") {

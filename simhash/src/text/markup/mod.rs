@@ -17,6 +17,7 @@ use html5gum::{Emitter, State, Tokenizer};
 
 use super::places::{Edits, Places};
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
+use crate::random::GOLDEN_RATIO;
 use elements::Element;
 pub use page::Page;
 use source::{HtmlSource, SEPARATOR};
@@ -165,6 +166,8 @@ struct Tag {
     /// The name, in small letters, which may be cut.
     name: [u8; MAX_NAME_BYTES],
     length: usize,
+    /// A hash of what is cut off, so that long names, as of custom elements, are told apart.
+    rest: u64,
     is_end: bool,
     is_self_closing: bool,
 }
@@ -172,6 +175,10 @@ struct Tag {
 impl Tag {
     fn name(&self) -> &[u8] {
         &self.name[..self.length]
+    }
+
+    fn has_name_of(&self, other: &Self) -> bool {
+        self.name() == other.name() && self.rest == other.rest
     }
 }
 
@@ -228,10 +235,13 @@ impl Emitter for TextEmitter<'_> {
 
     #[inline(always)]
     fn push_tag_name(&mut self, name: &[u8]) {
-        let rest = self.tag.name.len() - self.tag.length;
-        for letter in name.iter().take(rest) {
-            self.tag.name[self.tag.length] = *letter;
-            self.tag.length += 1;
+        for &letter in name {
+            if let Some(free) = self.tag.name.get_mut(self.tag.length) {
+                *free = letter;
+                self.tag.length += 1;
+            } else {
+                self.tag.rest = (self.tag.rest ^ u64::from(letter)).wrapping_add(1).wrapping_mul(GOLDEN_RATIO);
+            }
         }
     }
 
@@ -299,7 +309,7 @@ impl Emitter for TextEmitter<'_> {
 
     #[inline(always)]
     fn current_is_appropriate_end_tag_token(&mut self) -> bool {
-        self.tag.is_end && self.tag.name() == self.last_start.name()
+        self.tag.is_end && self.tag.has_name_of(&self.last_start)
     }
 
     #[inline(always)]

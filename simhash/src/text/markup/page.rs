@@ -214,7 +214,7 @@ impl Prefix {
 impl Open {
     /// Counts the tag if it has the same name. Returns whether the element stays open.
     fn stays_open(&mut self, tag: &Tag, is_empty: bool) -> bool {
-        if tag.name() != self.tag.name() || is_empty {
+        if !tag.has_name_of(&self.tag) || is_empty {
             return true;
         }
         self.depth = match tag.is_end {
