@@ -17,55 +17,36 @@ impl CriterionDocument {
     /// null`, or with a `max_distance` and no resemblance, the fingerprints decide. An error if the document has a
     /// `max_distance` and a resemblance. Costs about ten fingerprints of each text.
     pub fn explain(&self, fingerprinter: &mut Fingerprinter, texts: [&str; 2]) -> Result<Vec<Check>, InvalidOptions> {
+        let criterion = if self.is_by_distance() { None } else { Some(self.for_texts()?) };
         let mut fingerprinter = fingerprinter.with_options(&self.options);
-        if self.is_by_distance() {
-            Ok(explain_distance(&mut fingerprinter, texts, self.max_distance())?)
-        } else {
-            self.explain_texts(&mut fingerprinter, texts)
-        }
-    }
-
-    fn explain_texts(&self, fingerprinter: &mut Fingerprinter, texts: [&str; 2]) -> Result<Vec<Check>, InvalidOptions> {
-        let TextCriterion { resemblance, bands } = self.for_texts()?;
-        let summaries = summaries(fingerprinter, texts, bands)?;
-        let both = both(&summaries);
+        let bands = criterion.map_or(0, |criterion| criterion.bands);
+        let [a, b] = texts.map(|text| fingerprinter.summary(text, bands));
+        let summaries = [a?, b?];
+        let both = summaries[0].as_ref().zip(summaries[1].as_ref());
+        let features = check_features(&mut fingerprinter, texts)?;
         let agreement = fingerprinter.agreement_checks(texts)?;
-        let mut checks =
-            vec![check_features(fingerprinter, texts)?, check_sizes(&summaries, resemblance, &self.options)];
-        checks.extend(
-            agreement.into_iter().map(|check| Check { holds: check.holds.filter(|_| both.is_some()), ..check }),
-        );
-        checks.push(check_resemblance(fingerprinter, texts, Some(resemblance))?);
-        checks.push(check_bands(both, bands));
-        checks.push(check_distance(both, None));
-        let holds = self.near(fingerprinter, texts[0], texts[1])?;
-        checks.push(Check { what: "near", holds, ..Check::default() });
+        let least = criterion.map(|criterion| criterion.resemblance);
+        let resemblance = check_resemblance(&mut fingerprinter, texts, least)?;
+        let mut checks = vec![features];
+        if let Some(TextCriterion { resemblance: least, bands }) = criterion {
+            checks.push(check_sizes(&summaries, least, &self.options));
+            let holds = |check: &Check| check.holds.filter(|_| both.is_some());
+            checks.extend(agreement.into_iter().map(|check| Check { holds: holds(&check), ..check }));
+            checks.extend([resemblance, check_bands(both, bands), check_distance(both, None)]);
+            checks.push(check_near(self.near(&mut fingerprinter, texts[0], texts[1])?));
+        } else {
+            // The option `same` has no effect on fingerprints: nothing of it is required.
+            checks.extend(agreement.into_iter().map(|check| Check { required: None, holds: None, ..check }));
+            let distance = check_distance(both, Some(self.max_distance()));
+            let near = check_near(distance.holds);
+            checks.extend([resemblance, distance, near]);
+        }
         Ok(checks)
     }
 }
 
-/// The checks if the fingerprints decide: only their distance is required.
-fn explain_distance(fingerprinter: &mut Fingerprinter, texts: [&str; 2], max_distance: i32) -> Result<Vec<Check>> {
-    let summaries = summaries(fingerprinter, texts, 0)?;
-    let agreement = fingerprinter.agreement_checks(texts)?;
-    let mut checks = vec![check_features(fingerprinter, texts)?];
-    // The option `same` has no effect on fingerprints.
-    checks.extend(agreement.into_iter().map(|check| Check { required: None, holds: None, ..check }));
-    checks.push(check_resemblance(fingerprinter, texts, None)?);
-    let distance = check_distance(both(&summaries), Some(max_distance));
-    let near = Check { what: "near", holds: distance.holds, ..Check::default() };
-    checks.extend([distance, near]);
-    Ok(checks)
-}
-
-fn summaries(fingerprinter: &mut Fingerprinter, texts: [&str; 2], bands: usize) -> Result<[Option<Summary>; 2]> {
-    let [a, b] = texts.map(|text| fingerprinter.summary(text, bands));
-    Ok([a?, b?])
-}
-
-/// Both summaries, if both texts have a feature.
-fn both(summaries: &[Option<Summary>; 2]) -> Option<(&Summary, &Summary)> {
-    summaries[0].as_ref().zip(summaries[1].as_ref())
+fn check_near(holds: Option<bool>) -> Check {
+    Check { what: "near", holds, ..Check::default() }
 }
 
 /// Counts the features of each text, and those that both have.

@@ -26,7 +26,7 @@ pub const MAX_TABLE_WEIGHT_BYTES: usize = 16 << 10;
 /// A feature or pair is common if at least one in this many texts of the sample, and at least two texts, have it.
 const COMMON_ONE_IN: usize = 10;
 /// Bytes of `jsonb` that a weight takes in addition to its feature, at most.
-const WEIGHT_BYTES: usize = 24;
+pub const WEIGHT_BYTES: usize = 24;
 
 /// A sample of texts: those whose first [`MAX_READ_BYTES`] bytes have the smallest hashes, equal ones counted once. So
 /// it depends on the texts alone, and not on their order or number of copies.

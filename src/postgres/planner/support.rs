@@ -51,8 +51,12 @@ pub fn answer(request: Internal, respond: impl FnOnce(Request) -> Result<Option<
             _ => None,
         }
     };
-    let answer = selectivity.zip(request.map_or(Ok(None), respond)?);
-    let is_answered = answer.map(|(selectivity, share)| *selectivity = share).is_some();
-    // A null pointer, returned as a value that is not NULL, means no answer.
-    Ok(Internal::from(Some(if is_answered { datum } else { Datum::null() })))
+    let answer = if let Some((selectivity, share)) = selectivity.zip(request.map_or(Ok(None), respond)?) {
+        *selectivity = share;
+        datum
+    } else {
+        // A null pointer, returned as a value that is not NULL, means no answer.
+        Datum::null()
+    };
+    Ok(Internal::from(Some(answer)))
 }

@@ -15,7 +15,7 @@ use postgres::catalog::column::Column;
 use postgres::catalog::index::Index;
 use postgres::catalog::names::relation_sql;
 use postgres::catalog::partition::with_inheritors;
-use postgres::catalog::relation::{NO_LOCK, Relation, no_such_relation};
+use postgres::catalog::relation::{NO_LOCK, Relation};
 use postgres::catalog::row_value::RowValue;
 use postgres::catalog::target::Target;
 use postgres::error::{Explain, Result, user_error};
@@ -83,7 +83,9 @@ impl BlockIndexes<'_> {
     /// The commands that label an index, and its partitions: a partition that is detached later keeps its own.
     pub fn label_commands(&self, table: &Target, name: &str, block: i32) -> Result<Vec<String>> {
         let description = format!("btree of block {block} of {}", self.blocks);
-        let index = table.relation_named(&to_server(name)?).ok_or_else(|| no_such_relation(table.oid))?;
+        let missing =
+            || user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, format!("index \"{name}\" does not exist"));
+        let index = table.relation_named(&to_server(name)?).ok_or_else(missing)?;
         let label_command = |index| {
             let name = relation_sql(index)?.unwrap_or_default();
             Ok(self.prefix.comment_command(&format!("INDEX {name}"), &description))

@@ -35,7 +35,7 @@ struct CachedDocument<T> {
 }
 
 /// The limit on the length of a document, in bytes: enough for a thousand weights of long features.
-pub const MAX_DOCUMENT_BYTES: usize = 128 << 10;
+const MAX_DOCUMENT_BYTES: usize = 128 << 10;
 /// The memory that the JSON parser and the map of weights take for each byte of a document, in bytes: 5 MB at most.
 const MEMORY_PER_BYTE: usize = 40;
 /// How many documents are cached: a row may have several fingerprints. With their options, they take 100 kB for a

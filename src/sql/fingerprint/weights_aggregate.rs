@@ -10,14 +10,12 @@ use postgres::error::{Explain, Result, algorithm_error, invalid_parameter};
 use postgres::interrupts::tick;
 use postgres::json::{RawJsonb, to_jsonb};
 use postgres::text::{RawText, decode};
-use simhash::fingerprint::learn::{TABLE_SAMPLE, TextSample, to_json};
+use simhash::fingerprint::learn::{TABLE_SAMPLE, TextSample, WEIGHT_BYTES, to_json};
 use simhash::fingerprint::options::Options;
 
 use super::options::{JsonDocument, read_options};
 use crate::sql::arguments::required;
 
-/// Most features that get a weight.
-const MAX_FEATURES: usize = 250;
 /// Most bytes of the weights, as `jsonb`: about 200 features. The expressions of an index on a band have the options
 /// twice, in one row of pg_index. With these weights, the row fits into a page whatever the features are.
 const MAX_BYTES: usize = 6 << 10;
@@ -59,6 +57,6 @@ fn simhash_weights_final(state: Internal) -> Result<Option<AnyElement>> {
     let Some(state) = (unsafe { state.get::<WeightsState>() }) else {
         return Ok(None);
     };
-    let learnt = state.sample.learn(&state.options, MAX_FEATURES, &tick).map_err(algorithm_error)?;
+    let learnt = state.sample.learn(&state.options, MAX_BYTES / WEIGHT_BYTES, &tick).map_err(algorithm_error)?;
     to_jsonb(&to_json(&learnt, MAX_BYTES)).map(Some)
 }

@@ -26,7 +26,7 @@ const MAX_SAMPLED_PAGES: f64 = 8192.0;
 /// A table, its fingerprint, and a scope of searches.
 pub struct SampledTable {
     oid: pg_sys::Oid,
-    /// The blocks of the fingerprint that are indexed within the scope; None if the table was dropped.
+    /// The blocks of the fingerprint that are indexed within the scope, as [`blocks_of_family`] finds them.
     pub indexed: Option<Vec<Block>>,
     /// The fingerprint, as an expression of the table's columns.
     fingerprint: Expression,

@@ -240,7 +240,7 @@ impl Emitter for TextEmitter<'_> {
                 *free = letter;
                 self.tag.length += 1;
             } else {
-                self.tag.rest = (self.tag.rest ^ u64::from(letter)).wrapping_add(1).wrapping_mul(GOLDEN_RATIO);
+                self.tag.rest = (self.tag.rest.rotate_left(5) ^ u64::from(letter)).wrapping_mul(GOLDEN_RATIO);
             }
         }
     }
