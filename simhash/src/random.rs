@@ -1,4 +1,8 @@
-//! Pseudo-random numbers for samples, tests and benchmarks. The same seed gives the same numbers.
+//! Pseudo-random numbers for samples, tests and benchmarks, where the same seed gives the same numbers; and a secret.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::LazyLock;
 
 /// 2^64 divided by the golden ratio, a factor for hashes (Knuth, The Art of Computer Programming, volume 3, section
 /// 6.4).
@@ -31,4 +35,11 @@ impl Random {
     pub fn near(&mut self, fingerprint: u64, bits: u64) -> u64 {
         (0..bits).fold(fingerprint, |fingerprint, _| fingerprint ^ 1 << self.below(64))
     }
+}
+
+/// An odd factor that each process draws anew: nobody can write texts for whose hashes all products have some bits in
+/// common, and which a hash table would thus take quadratic time to read.
+pub fn secret_factor() -> u64 {
+    static SECRET: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0) | 1);
+    *SECRET
 }

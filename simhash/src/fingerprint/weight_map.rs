@@ -7,6 +7,7 @@ use super::hash::Seeded;
 use super::weights::UNITS;
 use crate::error::Result;
 use crate::memory::with_capacity;
+use crate::random::secret_factor;
 use crate::text::ignore::Ignored;
 use crate::text::normalise::normalise;
 
@@ -100,7 +101,7 @@ fn common_divisor(mut a: u32, mut b: u32) -> u32 {
     a
 }
 
-/// The hash of a feature serves as its hash in a map.
+/// The hash of a feature, times a secret, serves as its hash in a map.
 #[derive(Default)]
 pub struct Hashed(u64);
 
@@ -114,6 +115,6 @@ impl Hasher for Hashed {
     }
 
     fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
+        self.0 = hash.wrapping_mul(secret_factor()).rotate_left(32);
     }
 }

@@ -184,8 +184,9 @@ fn domain(normal: &str, copied: usize, from: usize, at: usize) -> (usize, Option
         || points > 1 && is_one_of(WORD_TLDS)
         || last.len() > 1 && last.bytes().all(|byte| byte.is_ascii_alphabetic()) && rest.starts_with(['/', '?']);
     let is_domain = start < at && is_top_level && !normal[copied..start].ends_with(['.', '/', '\\', '_']);
-    let path_end = if rest.starts_with(['/', '?', '#', ':']) { url_end(normal.as_bytes(), end) } else { end };
-    (end.max(at + 1), is_domain.then_some(start..path_end))
+    // Only a path that is removed is read: one that is kept would be read again from each point in it.
+    let path_end = || if rest.starts_with(['/', '?', '#', ':']) { url_end(normal.as_bytes(), end) } else { end };
+    (end.max(at + 1), is_domain.then(|| start..path_end()))
 }
 
 /// Where an address starts, at or after byte `from`, that has `://` or `www.` at byte `at`; None if there is none.
@@ -291,5 +292,12 @@ mod tests {
     fn long_text_of_schemes_is_read_once() {
         let urls = Ignored { urls: true, ..Ignored::default() };
         assert!(without(urls, &("a.".repeat(100_000) + &"://".repeat(1000))).is_empty());
+    }
+
+    #[test]
+    fn long_list_of_files_is_read_once() {
+        let urls = Ignored { urls: true, ..Ignored::default() };
+        let files = "a.b:".repeat(1_000_000);
+        assert_eq!(without(urls, &files), [files.as_str()]);
     }
 }
