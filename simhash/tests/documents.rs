@@ -106,6 +106,14 @@ fn texts_have_no_distance() {
         [r#"{"resemblance": null}"#, r#"{"max_distance": 8}"#].map(|document| read(document).max_distance()),
         [3, 8]
     );
+    // A resemblance that was measured is read as it was.
+    for together in 1..1000 {
+        for common in 1..=together {
+            let share = f64::from(common) / f64::from(together);
+            let document = format!(r#"{{"resemblance": {share}, "bands": 6}}"#);
+            assert_eq!(read(&document).for_texts(), texts(share, 6));
+        }
+    }
     for (document, key) in [
         (r#"{"resemblance": null}"#, "resemblance"),
         (r#"{"max_distance": 3, "resemblance": null}"#, "resemblance"),

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::fmt::Debug;
 
 use proptest::prelude::*;
-use simhash::fingerprint::options::{Markup, Options};
+use simhash::fingerprint::options::{Markup, Options, Tokens};
 use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::random::Random;
 use simhash::within::matches::{MAX_CHANGED, Unit, matches};
@@ -160,6 +160,19 @@ fn places_in_html() {
         let found = found.iter().map(|found| &html[found.content.start as usize..found.content.end as usize]);
         assert!(found.eq([expected]), "{html}");
     }
+}
+
+/// Places are correct behind a hyphen and a line break before a mark, which joins the letter before the hyphen.
+#[test]
+fn places_of_characters() {
+    let content = "abcde\u{2010}\n\u{301} xyzuvw qrstu";
+    let options = Options { tokens: Tokens::Chars, ..Options::default() };
+    let mut scratch = Scratch::default();
+    let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
+    let found =
+        matches(&mut fingerprinter, content, "xyzuvw qrstu", MAX_CHANGED, Unit::Bytes).expect("memory suffices");
+    let found = found.iter().map(|found| &content[found.content.start as usize..found.content.end as usize]);
+    assert!(found.eq(["xyzuvw qrstu"]));
 }
 
 /// Texts of 300,000 tokens that repeat themselves take seconds at most without optimisation, and tick.

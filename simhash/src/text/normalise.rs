@@ -108,8 +108,7 @@ fn normalise_from(
         copy(&text[copied..span.start], case_fold, out, tick)?;
         let mut part = span.start;
         while part < span.end {
-            // A hyphen is in the span of the letter before it, but no part of that letter.
-            let end = if edits.is_some() { next_hyphen(&text[..span.end], part) } else { span.end };
+            let end = if edits.is_some() { part_end(&text[..span.end], part) } else { span.end };
             let start = out.len();
             normalise_span(&text[part..end], case_fold, &mut scratch, out)?;
             if let Some(edits) = &mut edits {
@@ -272,10 +271,16 @@ fn reserve(out: &mut String, bytes: usize) -> Result<()> {
     Ok(out.try_reserve(bytes)?)
 }
 
-/// The offset of the first hyphen after the character at `start`, or the end of the text.
-fn next_hyphen(text: &str, start: usize) -> usize {
-    let mut hyphens = text[start..].match_indices(HYPHEN).map(|(offset, _)| start + offset);
-    hyphens.find(|at| *at > start).unwrap_or(text.len())
+/// The end of the part of a span that starts at `start`: the next hyphen, which is in the span of the letter before it,
+/// but no part of that letter, unless marks in the next line are; or the end of the text.
+fn part_end(text: &str, start: usize) -> usize {
+    let joins_marks = |after: &str| {
+        let cut = line_break(after);
+        cut > 0 && after[cut..].starts_with(|c: char| !c.is_ascii() && class(c.into()) & BOUNDARY == 0)
+    };
+    let hyphens = text[start..].match_indices(HYPHEN).map(|(offset, hyphen)| (start + offset, hyphen.len()));
+    let mut ends = hyphens.filter(|(at, length)| *at > start && !joins_marks(&text[at + length..]));
+    ends.next().map_or(text.len(), |(at, _)| at)
 }
 
 /// Appends the normal form of a span that starts and ends at boundaries. `scratch` is overwritten.

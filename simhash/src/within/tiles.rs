@@ -45,13 +45,13 @@ const LENGTHS: [usize; 3] = [0, 7, 9];
 /// Places of the clue that are looked at for one token: few after a work of `MAX_WORK` for each token of both texts.
 const MAX_PLACES: usize = 64;
 const FEW_PLACES: usize = 8;
-const MAX_WORK: usize = 128;
+const MAX_WORK: u64 = 128;
 /// Two texts with fewer tokens together may take the work of two texts with this many: some milliseconds.
 const FEW_TOKENS: usize = 8192;
 /// Places of a chain that are looked at for a shorter run: the first one that has its tokens is taken.
 const MAX_OTHERS: usize = 4096;
 /// Work for a place, which is mostly in slow memory. Comparing two tokens is 1.
-const PLACE_WORK: usize = 4;
+const PLACE_WORK: u64 = 4;
 /// Places of the clue for each chain.
 const PLACES_PER_CHAIN: usize = 8;
 
@@ -152,9 +152,9 @@ struct Tiling<'a, T> {
     links: Links,
     chain_count: usize,
     /// Work since the chains were made, how much there may be, and when the next tick is due.
-    work: usize,
-    most_work: usize,
-    next_tick: usize,
+    work: u64,
+    most_work: u64,
+    next_tick: u64,
     tick: &'a dyn Fn(),
 }
 
@@ -204,7 +204,7 @@ impl<'a, T: Token> Tiling<'a, T> {
     fn new(content: &'a mut [T], clue: &'a mut [T], tick: &'a dyn Fn()) -> Result<Self> {
         let chain_count = clue.len() / PLACES_PER_CHAIN + 1;
         let links = Links::new(clue.len() + chain_count, tick)?;
-        let most_work = MAX_WORK * (content.len() + clue.len()).max(FEW_TOKENS);
+        let most_work = MAX_WORK * (content.len() + clue.len()).max(FEW_TOKENS) as u64;
         Ok(Self { content, clue, length: 0, links, chain_count, work: 0, most_work, next_tick: 0, tick })
     }
 
@@ -212,7 +212,7 @@ impl<'a, T: Token> Tiling<'a, T> {
     fn tick(&mut self) {
         self.work += 1;
         if self.work >= self.next_tick {
-            self.next_tick = self.work + NUMBERS_BETWEEN_TICKS;
+            self.next_tick = self.work + NUMBERS_BETWEEN_TICKS as u64;
             (self.tick)();
         }
     }
@@ -264,7 +264,7 @@ impl<'a, T: Token> Tiling<'a, T> {
             let least = found.length.max(shortest - 1);
             if least < content.len() && least < clue.len() && content[least] == clue[least] {
                 let length = content.iter().zip(clue).take_while(|(own, other)| own == other).count();
-                self.work += length;
+                self.work += length as u64;
                 if length > least {
                     found = Run { length, place: place as usize };
                     if !is_long {
@@ -344,7 +344,7 @@ impl<'a, T: Token> Tiling<'a, T> {
         while content > 0 && clue > 0 && self.content[content - 1] == self.clue[clue - 1] {
             (content, clue) = (content - 1, clue - 1);
         }
-        self.work += end - content;
+        self.work += (end - content) as u64;
         mark(&mut self.content[content..end], &mut self.clue[clue..][..end - content], clue);
         end
     }
