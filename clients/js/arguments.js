@@ -77,9 +77,8 @@ export function writeOptions(options) {
   if (options === undefined) {
     return ''
   }
-  if (options === null || typeof options !== 'object' || Array.isArray(options)) {
-    const type = Array.isArray(options) ? 'an array' : typeName(options)
-    throw new TypeError(`options must be an object, not ${type}`)
+  if (options === null || typeof options !== 'object' || isIterable(options)) {
+    throw new TypeError(`options must be an object, not ${typeName(options)}`)
   }
   const members = Object.entries(options).filter(([, value]) => value !== undefined)
   return `{${members.map(([key, value]) => `${JSON.stringify(key)}:${writeValue(key, value)}`).join()}}`
@@ -93,7 +92,9 @@ function writeValue(key, value) {
     throw new RangeError(`simhash option "${key}" is a Number beyond 2**53, which may be rounded. Use a BigInt.`)
   }
   const json = JSON.stringify(value)
-  if (json === undefined) {
+  // JSON.stringify writes a Map and a Set as {}.
+  const isLost = typeof value === 'object' && isIterable(value) && !Array.isArray(value)
+  if (json === undefined || isLost) {
     throw new TypeError(`simhash option "${key}" must be a JSON value, not ${typeName(value)}`)
   }
   return json
@@ -115,11 +116,18 @@ function checkNumber(name, number) {
 }
 
 function checkIterable(name, expected, value) {
-  if (typeof value?.[Symbol.iterator] !== 'function' || typeof value === 'string') {
+  if (!isIterable(value) || typeof value === 'string') {
     throw new TypeError(`${name} must be ${expected}, not ${typeName(value)}`)
   }
 }
 
+function isIterable(value) {
+  return typeof value?.[Symbol.iterator] === 'function'
+}
+
 function typeName(value) {
+  if (typeof value === 'object' && isIterable(value)) {
+    return value.constructor.name
+  }
   return value === null ? 'null' : typeof value
 }

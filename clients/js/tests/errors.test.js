@@ -43,7 +43,10 @@ const TYPE_ERRORS = [
   ['simhash option "ngram" must be a JSON value, not function', () => simhash('text', { ngram: () => 2 })],
   ['simhash options cannot be read. ', () => simhash('text', { weights: { '\ud800': 1 } })],
   ['options must be an object, not null', () => simhash('text', null)],
-  ['options must be an object, not an array', () => simhash('text', ['ngram', 2])],
+  ['options must be an object, not Array', () => simhash('text', ['ngram', 2])],
+  ['options must be an object, not Map', () => simhash('text', new Map([['ngram', 2]]))],
+  ['simhash option "weights" must be a JSON value, not Map', () => simhash('text', { weights: new Map() })],
+  ['simhash option "weights" must be a JSON value, not Set', () => simhash('text', { weights: new Set() })],
 ]
 
 const RANGE_ERRORS = [

@@ -28,6 +28,7 @@ from sqlalchemy import (
     func,
     literal,
     literal_column,
+    null,
 )
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.exc import ArgumentError
@@ -99,7 +100,7 @@ def near(
     A table whose bands or blocks are indexed is searched by the indexes: ``select(Document).where(near(Document.body,
     text))``. If the bands have options, give them in the criterion.
     """
-    arguments = [literal(side, Text) if isinstance(side, str) else _fingerprint(side) for side in (a, b)]
+    arguments = [_text_or_fingerprint(side) for side in (a, b)]
     if isinstance(limit, Mapping):
         arguments.append(_document(limit))
     elif limit is not None:
@@ -226,6 +227,13 @@ def _content(value: Content) -> ColumnElement[Any]:
     if value is None or isinstance(value, str):
         return literal(value, Text)
     return cast("ColumnElement[Any]", value)
+
+
+def _text_or_fingerprint(value: Content | Fingerprint) -> ColumnElement[Any]:
+    """``None`` is a NULL without a type: it may be a text or a fingerprint, as the other side is."""
+    if value is None:
+        return null()
+    return literal(value, Text) if isinstance(value, str) else _fingerprint(value)
 
 
 def _column(attribute: Any) -> Any:

@@ -22,8 +22,8 @@ class NoNearDuplicate(BaseConstraint):
     other ways to store a row check nothing.
 
     ``criterion``, ``scope`` and ``among`` are those of the guard. The criterion needs the options of the bands.
-    As for the guard, an instance whose text is the stored one is not checked. For a guard with ``unless``, override
-    ``validate``, and do not check what the guard stores unchecked.
+    As for the guard, an instance is not checked if its stored row has the same text and scope, and is among these rows.
+    For a guard with ``unless``, override ``validate``, and do not check what the guard stores unchecked.
     """
 
     default_violation_error_message = "There is already nearly the same text."
@@ -53,18 +53,16 @@ class NoNearDuplicate(BaseConstraint):
         text = getattr(instance, self.source)
         if not text or not {self.source, *self.scope}.isdisjoint(exclude or ()):
             return
-        rows = model._base_manager.using(using)
-        if not instance._state.adding:
-            if rows.filter(pk=instance.pk, **{self.source: text}).exists():
-                return
-            rows = rows.exclude(pk=instance.pk)
-        rows = rows.filter(**{self.source + LOOKUP_SEP + "near": (text, self.criterion)})
-        rows = rows.filter(**{field: getattr(instance, field) for field in self.scope})
+        rows = model._base_manager.using(using).filter(**{field: getattr(instance, field) for field in self.scope})
         if self.among is not None:
             among = self.among.replace("%", "%%")
             # The condition may end with a comment, which lasts to the end of its line.
             rows = rows.filter(RawSQL(f"({among}\n)", (), output_field=BooleanField()))
-        if rows.exists():
+        if not instance._state.adding:
+            if rows.filter(pk=instance.pk, **{self.source: text}).exists():
+                return
+            rows = rows.exclude(pk=instance.pk)
+        if rows.filter(**{self.source + LOOKUP_SEP + "near": (text, self.criterion)}).exists():
             error = ValidationError(self.get_violation_error_message(), code=self.violation_error_code)
             raise ValidationError({self.source: error})
 

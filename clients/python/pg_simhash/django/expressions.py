@@ -29,7 +29,7 @@ def with_options(arguments: list[Any], options: Mapping[str, Any] | None) -> lis
 
 @deconstructible(path="pg_simhash.django.SimHash")
 class SimHash(Func):
-    """``simhash(content, options)``: the fingerprint of a text, of an array of features, or of a ``SearchVector``.
+    """``simhash(content, options)``: the fingerprint of a text, or of a ``SearchVector``.
 
     ``SimHash("body")`` is the fingerprint of a field, ``SimHash(Value(text))`` that of a text. Pass the options of the
     column, a dict, to search it: fingerprints with different options cannot be compared.

@@ -75,6 +75,16 @@ class Constraint(TestCase):
         self.assertTrue(self.finds(Article(url="https://example.org/1", body=NEAR), scope=["url"]))
         self.assertFalse(self.finds(Article(url="https://example.org/2", body=NEAR), scope=["url"]))
 
+    def test_other_scope(self):
+        """An article with the stored text is checked if it changes to another scope, or was not among the rows."""
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT simhash_unguard('articles_article')")
+        second = Article.objects.create(url="https://example.org/2", body=TEXT)
+        self.assertFalse(self.finds(second, scope=["url"]))
+        self.assertTrue(self.finds(second, among="url LIKE '%/1'"))
+        second.url = "https://example.org/1"
+        self.assertTrue(self.finds(second, scope=["url"]))
+
     def test_among(self):
         """Only rows for which the condition holds count. It may end in a comment, and have a % and an OR."""
         for among, counts in (

@@ -67,7 +67,9 @@ class Values(DatabaseTest):
                 self.assertEqual(self.value(distance(a, b)), bits)
                 self.assertEqual(self.value(near(a, b, bits)), True)
                 self.assertEqual(self.value(near(a, b, bits - 1)), False)
-        self.assertIsNone(self.value(near(null(), 1)))
+        for a, b in (None, 1), (None, TEXT), (simhash(TEXT), None), (None, None), (null(), 1):
+            with self.subTest(a=a, b=b):
+                self.assertIsNone(self.value(near(a, b)))
 
 
 class WrittenSql(unittest.TestCase):
