@@ -115,7 +115,9 @@ BEGIN
 
     -- This statement has a new snapshot, which sees what was committed while the locks were waited for.
     SELECT %3$I INTO existing FROM %1$s AS stored
-    WHERE %4$s.simhash_near(%2$I::bigint, NEW.%2$I::bigint) AND %3$I <> NEW.%3$I
+    WHERE %4$s.simhash_near(%2$I::bigint, NEW.%2$I::bigint)
+        -- The row itself has its old key until it is updated; an INSERT with ON CONFLICT DO UPDATE has that of the row.
+        AND %3$I IS DISTINCT FROM CASE TG_OP WHEN 'UPDATE' THEN OLD.%3$I ELSE NEW.%3$I END
     ORDER BY %4$s.hamming(%2$I::bigint, NEW.%2$I::bigint), %3$I LIMIT 1;
     IF NOT FOUND THEN
         RETURN NEW;
