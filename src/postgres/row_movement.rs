@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
 
-use super::catalog::partition::{ancestors, with_inheritors};
+use super::catalog::partition::{highest_below, with_inheritors};
 use super::catalog::relation::{ACCESS_SHARE, Relation};
 use super::ffi::standard_ExecutorRun;
 use super::memory::OnDrop;
@@ -87,9 +87,9 @@ unsafe extern "C-unwind" fn note(query: *mut pg_sys::QueryDesc) {
     }
 }
 
-/// Whether the running transaction has deleted rows of other partitions of the table's partition tree, or may have.
+/// Whether the running transaction has deleted rows of other partitions of the table's partition tree, or may have. A
+/// transaction may still move rows to a partition that another session is detaching.
 fn has_deleted_elsewhere(table: &Relation) -> bool {
-    let Some(&root) = ancestors(table).last() else { return false };
     let has_deleted = |&member: &pg_sys::Oid| {
         let member = Relation::open(member);
         // SAFETY: an open table may have counts, and a list of those of the transaction by subtransactions.
@@ -101,7 +101,7 @@ fn has_deleted_elsewhere(table: &Relation) -> bool {
     };
     // SAFETY: a plain variable.
     let is_counted = unsafe { pg_sys::pgstat_track_counts };
-    let members = with_inheritors(root, ACCESS_SHARE);
+    let members = with_inheritors(highest_below(&[], table.oid()), ACCESS_SHARE);
     !is_counted || members.iter().filter(|&&member| member != table.oid()).any(has_deleted)
 }
 

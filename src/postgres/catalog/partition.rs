@@ -27,6 +27,21 @@ pub fn ancestors(table: &Relation) -> Vec<Oid> {
     unsafe { oids(pg_sys::get_partition_ancestors(table.oid())) }
 }
 
+/// The highest of a table and the tables above it that is below `members`: a partition of one of these, or else the
+/// root of the partition tree. Unlike for [`ancestors`], a partition that is being detached concurrently has a parent.
+pub fn highest_below(members: &[Oid], table: Oid) -> Oid {
+    let mut highest = table;
+    // SAFETY: look-ups in catalogs, which accept any OID, and any partition's.
+    while unsafe { pg_sys::get_rel_relispartition(highest) } {
+        let parent = unsafe { pg_sys::get_partition_parent(highest, true) };
+        if members.contains(&parent) {
+            break;
+        }
+        highest = parent;
+    }
+    highest
+}
+
 /// Refuses a family of several owners: a locked table, the tables above it, and its inheritors `members`, also locked.
 ///
 /// When PostgreSQL plans a statement on one table of a family, or writes to it, it evaluates keys, constraints, indexes

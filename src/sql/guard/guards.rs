@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use pgrx::{AnyElement, PgMemoryContexts};
 use postgres::call::Call;
 use postgres::catalog::partition::with_inheritors;
-use postgres::catalog::relation::{ACCESS_SHARE, NO_LOCK};
+use postgres::catalog::relation::{ACCESS_SHARE, NO_LOCK, Relation};
 use postgres::catalog::target::Target;
 use postgres::error::{Result, user_error};
 use postgres::json::{object, string, to_jsonb};
@@ -95,11 +95,12 @@ fn simhash_guard_error(
     try_in_subtransaction(AssertUnwindSafe(check)).err().map(|error| text_from_server_string(&error)).transpose()
 }
 
-/// Locks a table and its partitions; an error if that would wait, as a list of guards must not.
+/// Locks a table, its partitions and their indexes; an error if that would wait, as a list of guards must not.
 fn lock_at_once(target: Oid) -> Result<()> {
     // SAFETY: any OID may be locked.
-    let try_lock = |member: Oid| unsafe { pg_sys::ConditionalLockRelationOid(member, ACCESS_SHARE) };
-    if with_inheritors(target, NO_LOCK).into_iter().all(try_lock) {
+    let try_lock = |relation: Oid| unsafe { pg_sys::ConditionalLockRelationOid(relation, ACCESS_SHARE) };
+    let try_lock_all = |member: Oid| try_lock(member) && Relation::open(member).indexes().into_iter().all(try_lock);
+    if with_inheritors(target, NO_LOCK).into_iter().all(try_lock_all) {
         return Ok(());
     }
     let message = "the table is locked, and so its guard was not tried";

@@ -101,20 +101,12 @@ SELECT simhash_guard_definition('skip\000\377\000') ? 'error' AS is_error,
     simhash_guard_definition('') ? 'error' AS without;
 
 -- simhash_guards tries each guard on a row. An interrupt meanwhile rolls back the block that catches it, and no more.
-CREATE FUNCTION interrupts(content text) RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-    IF current_setting('guards.interrupt', true) = 'on' THEN
-        PERFORM pg_cancel_backend(pg_backend_pid()), pg_sleep(600);
-    END IF;
-    RETURN true;
-END $$;
-CREATE DOMAIN interrupting AS text CHECK (interrupts(value));
-CREATE TYPE box_of_interrupting AS (content interrupting);
+INSERT INTO docs VALUES (1, 1, 'a text');
 CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION
-    simhash_dedup('reject', '{"weights": {"\\u0000": 0.5}}', 'body', '', '', '',
-        'body = (''(x)''::public.box_of_interrupting).content');
+    simhash_dedup('reject', '{"weights": {"\\u0000": 0.5}}', 'body', '', '',
+        'factorial(id + 32000) + factorial(id + 32001) + factorial(id + 32002) > 0');
 CREATE TABLE done (step text);
-SET guards.interrupt = on;
+SET statement_timeout = '300ms';
 DO $$
 BEGIN
     INSERT INTO done VALUES ('before');
@@ -124,7 +116,7 @@ BEGIN
     EXCEPTION WHEN query_canceled THEN INSERT INTO done VALUES (sqlerrm);
     END;
 END $$;
-RESET guards.interrupt;
+RESET statement_timeout;
 SELECT step FROM done;
 
 -- The catalog is public.

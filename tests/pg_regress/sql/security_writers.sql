@@ -216,7 +216,7 @@ SET ROLE regress_writer;
 SELECT app.error($$INSERT INTO app.secret (id, body) VALUES (2, 'one text of several words')$$) AS key;
 RESET ROLE;
 
--- 6. Some literals run code. A superuser who lists the guards runs it as the owner, and others do not run it.
+-- 6. Some literals run code. They are refused before it runs.
 SET ROLE regress_owner;
 CREATE FUNCTION app.ran(content text) RETURNS boolean LANGUAGE plpgsql AS
     $$ BEGIN RAISE WARNING '% runs the check of %', current_user, content; RETURN true; END $$;
@@ -271,3 +271,31 @@ BEGIN
         PERFORM set_config(name, reset_val, true) FROM pg_settings WHERE name = pair[1];
     END LOOP;
 END $$;
+
+-- 8. Whoever may create triggers on a table cannot have code run by those who list its guards.
+SET ROLE regress_owner;
+CREATE TABLE app.listed (id integer PRIMARY KEY, body text);
+SELECT simhash_index('app.listed', 'body');
+GRANT TRIGGER ON app.listed TO regress_writer;
+RESET ROLE;
+CREATE SCHEMA hostile AUTHORIZATION regress_writer;
+GRANT USAGE ON SCHEMA hostile TO PUBLIC;
+SET ROLE regress_writer;
+CREATE FUNCTION hostile.ran(text) RETURNS boolean LANGUAGE plpgsql AS
+    $$ BEGIN RAISE WARNING 'code of regress_writer runs as %', current_user; RETURN true; END $$;
+CREATE DOMAIN hostile.checked AS text CHECK (hostile.ran(value));
+CREATE TYPE hostile.boxed AS (content hostile.checked);
+CREATE FUNCTION hostile.read(hostile.boxed) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT NULL::text';
+CREATE TRIGGER among BEFORE INSERT OR UPDATE ON app.listed FOR EACH ROW EXECUTE FUNCTION
+    public.simhash_dedup('reject', '{}', 'body', '', '', 'body = (''(x)''::hostile.boxed).content');
+CREATE TRIGGER unless BEFORE INSERT OR UPDATE ON app.listed FOR EACH ROW EXECUTE FUNCTION
+    public.simhash_dedup('reject', '{}', 'body', '', '', '', 'body = hostile.read(''(x)'')');
+CREATE TRIGGER source BEFORE INSERT OR UPDATE ON app.listed FOR EACH ROW EXECUTE FUNCTION
+    public.simhash_dedup('reject', '{}', 'coalesce(body, (ARRAY[''(x)'']::hostile.boxed[])[1].content)');
+RESET ROLE;
+SELECT '(x)'::hostile.boxed;
+SELECT guard, error FROM simhash_guards() WHERE target = 'app.listed'::regclass ORDER BY guard;
+SET ROLE regress_owner;
+SELECT app.error($$SELECT public.simhash_preview('app.listed', among => 'body = (''(x)''::hostile.boxed).content')$$);
+RESET ROLE;
+DROP SCHEMA hostile CASCADE;

@@ -7,7 +7,7 @@ use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use pgrx::{IntoDatum, direct_function_call};
 use postgres::catalog::column::Column;
-use postgres::catalog::partition::with_inheritors;
+use postgres::catalog::partition::{highest_below, with_inheritors};
 use postgres::catalog::relation::{NO_LOCK, Relation};
 use postgres::error::{Explain, Result, not_supported, user_error};
 use postgres::text::from_bytes;
@@ -78,9 +78,10 @@ impl Guard {
 impl Identity {
     pub fn from_event(event: &RowEvent) -> Result<Self> {
         let (root, own) = (root_of(event)?, event.table().oid());
-        let is_member = root == own || with_inheritors(root, NO_LOCK).contains(&own);
+        let members = if root == own { vec![own] } else { with_inheritors(root, NO_LOCK) };
+        let detached = (!members.contains(&own)).then(|| highest_below(&members, own));
         let arguments = event.arguments().into_iter().map(CStr::to_owned).collect();
-        Ok(Self { root, arguments, detached: (!is_member).then_some(own) })
+        Ok(Self { root, arguments, detached })
     }
 
     pub fn has_arguments_of(&self, event: &RowEvent) -> bool {

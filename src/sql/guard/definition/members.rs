@@ -23,15 +23,19 @@ pub struct Members {
 }
 
 impl Members {
-    /// Lists the table with its partitions at all levels, and `detached`, a partition of it that is being detached. An
-    /// error if one of these tables cannot be searched, or belongs to another role.
+    /// Lists the table with its partitions at all levels, and `detached`, a partition that is being detached, with its
+    /// own. An error if one of these tables cannot be searched, or belongs to another role.
     pub fn read(root: Oid, detached: Option<Oid>) -> Result<Self> {
         let mut all = match relkind_of(root) {
             pg_sys::RELKIND_PARTITIONED_TABLE => with_inheritors(root, ACCESS_SHARE),
             _ => vec![root],
         };
         // New transactions do not see a partition that is being detached, but it has the guard until it is detached.
-        all.extend(detached.filter(|detached| !all.contains(detached)));
+        if let Some(detached) = detached.filter(|detached| !all.contains(detached)) {
+            // SAFETY: any OID may be locked.
+            unsafe { pg_sys::LockRelationOid(detached, ACCESS_SHARE) };
+            all.extend(with_inheritors(detached, ACCESS_SHARE));
+        }
         check_owner(root, &all)?;
         if let Some(&foreign) = all.iter().find(|&&member| is_foreign(member)) {
             let name = relation_name(foreign)?.unwrap_or_default();
