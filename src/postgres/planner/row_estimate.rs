@@ -36,16 +36,16 @@ impl BaseRelation {
             pg_sys::set_baserel_size_estimates(self.root, self.relation);
             let rows_ratio = (*self.relation).rows / before;
             for parameters in nodes::<pg_sys::ParamPathInfo>((*self.relation).ppilist) {
-                let clauses = (*parameters).ppi_clauses;
-                let rows = pg_sys::get_parameterized_baserel_size(self.root, self.relation, clauses);
-                // This estimates join conditions by their operators: replace these estimates.
-                let is_of_path = |condition: Condition| pg_sys::list_member_ptr(clauses, condition.info.cast());
-                let of_path = estimates.iter().filter(|estimate| is_of_path(estimate.condition));
-                let corrections =
-                    of_path.map(|estimate| estimate.share / self.share(&estimate.condition).max(f64::MIN_POSITIVE));
-                let join_correction: f64 = corrections.product();
-                // Like PostgreSQL, estimate no more rows than without the parameters.
-                (*parameters).ppi_rows = pg_sys::clamp_row_est((rows * join_correction).min((*self.relation).rows));
+                // PostgreSQL would estimate these join conditions by their operators.
+                let (mut others, mut share) = (pg_sys::list_copy((*parameters).ppi_clauses), 1.0);
+                for estimate in estimates {
+                    if pg_sys::list_member_ptr(others, estimate.condition.info.cast()) {
+                        others = pg_sys::list_delete_ptr(others, estimate.condition.info.cast());
+                        share *= estimate.share;
+                    }
+                }
+                let rows = pg_sys::get_parameterized_baserel_size(self.root, self.relation, others);
+                (*parameters).ppi_rows = pg_sys::clamp_row_est(rows * share);
             }
             let paths = nodes((*self.relation).pathlist).into_iter();
             for path in paths.chain(nodes((*self.relation).partial_pathlist)) {
@@ -58,9 +58,9 @@ impl BaseRelation {
         }
     }
 
-    /// Sets the planner's estimate of a condition.
+    /// Sets the planner's estimate of a condition. If both tables of a join have one, the smaller one counts.
     fn set_share(&self, estimate: &ConditionEstimate) {
-        let &ConditionEstimate { condition, share, share_of_outer } = estimate;
+        let &ConditionEstimate { condition, mut share, mut share_of_outer } = estimate;
         // SAFETY: the condition is valid, and its estimates are plain numbers, which the planner computes once. The
         // planner's list of joins has valid SpecialJoinInfo nodes.
         unsafe {
@@ -69,8 +69,20 @@ impl BaseRelation {
                 is_semi_or_anti((*join).jointype) && pg_sys::bms_overlap((*join).syn_righthand, (*info).clause_relids)
             };
             let is_in_semi_join = nodes((*self.root).join_info_list).into_iter().any(has_condition);
-            (*info).norm_selec = share;
-            (*info).outer_selec = if is_in_semi_join { share_of_outer } else { share };
+            if (*info).norm_selec >= 0.0 && pg_sys::bms_num_members((*info).clause_relids) > 1 {
+                (share, share_of_outer) = (share.min((*info).norm_selec), share_of_outer.min((*info).outer_selec));
+            }
+            if !is_in_semi_join {
+                share_of_outer = share;
+            }
+            ((*info).norm_selec, (*info).outer_selec) = (share, share_of_outer);
+            // For an outer join that may be moved past others, the planner has the condition several times.
+            #[cfg(not(feature = "pg15"))]
+            for clone in nodes::<pg_sys::RestrictInfo>((*self.relation).joininfo) {
+                if (*clone).rinfo_serial == (*info).rinfo_serial {
+                    ((*clone).norm_selec, (*clone).outer_selec) = (share, share_of_outer);
+                }
+            }
         }
     }
 

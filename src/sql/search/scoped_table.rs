@@ -95,7 +95,7 @@ impl ScopedTable {
         let scope = self.equalities.iter().map(|equality| (Role::Scope, equality.comparison.value));
         let (roles, expressions): (Vec<_>, Vec<_>) = expressions.into_iter().chain(scope).unzip();
         let settings = Settings { roles, scope: self.equalities.iter().map(scope_key).collect(), search };
-        let of_conditions = self.relation.condition_cost().startup;
+        let of_conditions = self.relation.condition_cost(self.outer).startup;
         let costs = Costs { startup: of_conditions + costs.startup, total: of_conditions + costs.total };
         // SAFETY: the list is made here, and the expressions are valid.
         let append = |list, expression: &Expression| unsafe { pg_sys::lappend(list, expression.as_ptr().cast()) };
@@ -122,7 +122,7 @@ impl ScopedTable {
         let (random_page_cost, _) = self.relation.page_costs();
         let pages = self.relation.pages_fetched(pages, self.relation.pages(), self.outer);
         // SAFETY: the setting is a plain number.
-        let row_cost = unsafe { pg_sys::cpu_tuple_cost } + self.relation.condition_cost().per_tuple;
+        let row_cost = unsafe { pg_sys::cpu_tuple_cost } + self.relation.condition_cost(self.outer).per_tuple;
         pages * random_page_cost + rows * row_cost
     }
 }

@@ -93,9 +93,11 @@ impl TextPaths {
     pub fn estimates(&self) -> Vec<ConditionEstimate> {
         let rows = self.relation.rows();
         let estimates = self.searches.iter().filter_map(|search| {
-            let (condition, near) = (search.condition.query_condition, search.near_rows(rows)?);
-            let share_of_outer = (near - 1.0).clamp(MIN_SHARE_WITH_NEAR_ROW, 1.0);
-            Some(ConditionEstimate { condition, share: near / rows, share_of_outer })
+            let TextCondition { query_condition: condition, text, query, .. } = search.condition;
+            // A row has one copy of its own in the other table of a join, and others in proportion to the rows.
+            let others = search.near_rows(rows)? - 1.0;
+            let share = others / rows + 1.0 / self.relation.planner().rows_of_largest([text, query]).max(rows);
+            Some(ConditionEstimate { condition, share, share_of_outer: others.clamp(MIN_SHARE_WITH_NEAR_ROW, 1.0) })
         });
         estimates.collect()
     }

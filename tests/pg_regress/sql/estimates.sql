@@ -117,3 +117,24 @@ ANALYZE letters;
 SELECT estimate(format('SELECT FROM letters WHERE simhash_near(body, %L)', body)) AS template,
     estimate(format('SELECT FROM letters WHERE simhash_near(body, %L, ''{"same": ["numbers"]}'')', body)) AS copies
 FROM letters LIMIT 1;
+
+-- Half of the texts are one. The search by the key of a join stays a search for one row, and a search by bands for each
+-- row of a tenant, which compares ten thousand texts each time, is not chosen.
+CREATE TABLE copies AS SELECT n AS id, n % 50 AS tenant, CASE WHEN n / 50 % 2 = 0
+    THEN 'a text that very many of them have in common' ELSE md5(n::text) || ' ' || md5('a' || n) || ' ' || md5('b' || n)
+    END AS body
+FROM generate_series(1, 20000) AS n;
+ALTER TABLE copies ADD PRIMARY KEY (id);
+CREATE INDEX copies_tenant ON copies (tenant);
+CREATE TABLE few AS SELECT * FROM copies WHERE id % 100 = 51;
+SELECT simhash_index('copies', 'body'), simhash_index('few', 'body');
+VACUUM ANALYZE copies, few;
+RESET ALL;
+SELECT nodes('SELECT FROM copies a JOIN copies b ON b.id = a.id + 1 AND simhash_near(b.body, a.body) WHERE a.id < 100');
+SELECT nodes('SELECT FROM copies a JOIN copies b ON b.tenant = a.tenant AND simhash_near(b.body, a.body)
+    WHERE a.id <= 200');
+-- The order of two indexed tables does not matter.
+SELECT estimate('SELECT FROM few f JOIN copies c ON simhash_near(c.body, f.body)') AS few_first,
+    estimate('SELECT FROM copies c JOIN few f ON simhash_near(c.body, f.body)') AS copies_first;
+-- Outer joins that may change places.
+SELECT estimate('SELECT FROM news n LEFT JOIN docs d ON d.id = n.id LEFT JOIN docs e ON e.fp <~> d.fp <= 3');
