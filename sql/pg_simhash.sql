@@ -333,8 +333,7 @@ COMMENT ON FUNCTION simhash_detach(regclass, name) IS
 
 -- Layouts --------------------------------------------------------------------
 
--- This reads the table as the calling user, with that user's rights and row-level security, so it is STABLE and not
--- PARALLEL SAFE.
+-- This reads the table as its owner, so it is not PARALLEL SAFE.
 CREATE FUNCTION simhash_layouts(
     target regclass, fingerprint name DEFAULT 'simhash', max_distance integer DEFAULT 3, scope text[] DEFAULT '{}',
     OUT blocks integer, OUT indexed boolean, OUT probes bigint, OUT commonest double precision[],

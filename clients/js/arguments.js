@@ -93,8 +93,7 @@ function writeValue(key, value) {
   }
   const json = JSON.stringify(value)
   // JSON.stringify writes a Map and a Set as {}.
-  const isLost = typeof value === 'object' && isIterable(value) && !Array.isArray(value)
-  if (json === undefined || isLost) {
+  if (json === undefined || value instanceof Map || value instanceof Set) {
     throw new TypeError(`simhash option "${key}" must be a JSON value, not ${typeName(value)}`)
   }
   return json
@@ -126,8 +125,9 @@ function isIterable(value) {
 }
 
 function typeName(value) {
-  if (typeof value === 'object' && isIterable(value)) {
-    return value.constructor.name
+  if (value === null) {
+    return 'null'
   }
-  return value === null ? 'null' : typeof value
+  const isOfClass = typeof value === 'object' && isIterable(value)
+  return (isOfClass && value.constructor?.name) || typeof value
 }

@@ -1,7 +1,7 @@
 // The instance of the WebAssembly module, and calls of its functions.
 
 if (new Uint8Array(Uint16Array.of(1).buffer)[0] !== 1) {
-  throw new Error('pg_simhash needs a little-endian processor: typed arrays read the memory of WebAssembly as it is')
+  throw new Error('pg_simhash needs a little-endian processor, as WebAssembly is one')
 }
 
 const url = new URL('./pg_simhash.wasm', import.meta.url)

@@ -168,7 +168,7 @@ fn read_resemblance(value: &str) -> Result<LeastResemblance, &'static str> {
     if value == "null" {
         return Ok(LeastResemblance::Off);
     }
-    // A number of JSON is one of Rust. Unlike serde_json, Rust rounds it to the nearest: to the resemblance it was.
+    // Rust reads every JSON number. Unlike serde_json, it rounds to the nearest: to the resemblance that was measured.
     let least = value.parse().ok().filter(|least| *least > 0.0 && *least <= 1.0);
     least.map(LeastResemblance::Given).ok_or("a number above 0 and up to 1, or null if the fingerprints decide")
 }

@@ -37,8 +37,15 @@ impl Random {
     }
 }
 
-/// An odd factor that each process draws anew: nobody can write texts for whose hashes all products have some bits in
-/// common, and which a hash table would thus take quadratic time to read.
+/// A number in place of a hash, in a hash table: nobody can write words whose numbers have their low bits in common,
+/// and which a table would thus take quadratic time to read. `secret` is [`secret_factor`].
+#[inline(always)]
+pub fn spread(hash: u64, secret: u64) -> u64 {
+    let product = hash.wrapping_mul(secret);
+    (product ^ product >> 32).wrapping_mul(secret) >> 32
+}
+
+/// An odd number that each process draws anew, except in WebAssembly.
 pub fn secret_factor() -> u64 {
     static SECRET: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0) | 1);
     *SECRET

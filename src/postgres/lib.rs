@@ -29,6 +29,7 @@ pub mod heap;
 pub mod interrupts;
 pub mod json;
 pub mod list;
+mod literals;
 pub mod memory;
 pub mod on_conflict;
 pub mod ordering;

@@ -1,18 +1,18 @@
 //! Expressions that a user writes on the columns of a table, as in WHERE or in CREATE INDEX.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_void};
 
 use pgrx::pg_sys::{self, ParseExprKind};
 use pgrx::prelude::*;
 
-use crate::built_in::is_allowed_type;
 use crate::catalog::column::Column;
 use crate::catalog::relation::{ACCESS_SHARE, Relation};
 use crate::catalog::types::type_name;
 use crate::error::{Explain, Result, not_supported, user_error};
 use crate::expression::Expression;
-use crate::ffi::{errcontext_msg, guarded};
+use crate::ffi::errcontext_msg;
 use crate::list::nodes;
+use crate::literals::Literals;
 use crate::memory::OnDrop;
 use crate::text::to_server;
 
@@ -34,16 +34,17 @@ pub fn parse_index_key(table: &Relation, sql: &str, argument: Argument<'_>) -> R
 /// Parses a value of any type that is made from a row's columns. An error if it has subqueries, system columns, whole
 /// rows, or a literal of a type whose values other code than PostgreSQL's own may read.
 ///
-/// Names are looked up in the search path; only literals are evaluated. The result is in the current memory context.
+/// Names are looked up in the search path; only these literals are evaluated. The result is in the current memory
+/// context.
 pub fn parse_value(table: &Relation, sql: &str, argument: Argument<'_>) -> Result<Expression> {
     parse_checked(table, sql, argument, |_, tree| tree)
 }
 
 /// Parses a condition on a row, as [`parse_value`] does.
 pub fn parse_condition(table: &Relation, sql: &str, argument: Argument<'_>) -> Result<Expression> {
-    parse_checked(table, sql, argument, |state, tree| {
-        // SAFETY: the node and the parser's state are valid.
-        unsafe { pg_sys::coerce_to_boolean(state, tree, argument.name.as_ptr()) }
+    // SAFETY: the node and the parser's state are valid.
+    parse_checked(table, sql, argument, |state, tree| unsafe {
+        pg_sys::coerce_to_boolean(state, tree, argument.name.as_ptr())
     })
 }
 
@@ -51,69 +52,57 @@ fn parse_checked(
     table: &Relation,
     sql: &str,
     argument: Argument<'_>,
-    coerce: impl Fn(*mut pg_sys::ParseState, *mut pg_sys::Node) -> *mut pg_sys::Node,
+    coerce: impl FnOnce(*mut pg_sys::ParseState, *mut pg_sys::Node) -> *mut pg_sys::Node,
 ) -> Result<Expression> {
-    let name = argument.name.to_string_lossy();
-    let check = |parameters: Expression| {
-        let types = parameters.parts().into_iter().filter(|part| part.is_parameter()).map(Expression::value_type);
-        let Some(other) = types.into_iter().find(|data_type| !is_allowed_type(*data_type)) else { return Ok(()) };
-        Err(not_supported(format!("cannot use type {} in {name}", type_name(other)?))
-            .with_detail("To read a literal of this type, PostgreSQL may run other code than its own."))
-    };
-    let tree = parse(table, sql, argument, ParseExprKind::EXPR_KIND_WHERE, Some(&check), coerce)?;
+    let tree = parse(table, sql, argument, ParseExprKind::EXPR_KIND_WHERE, Some(Literals::default()), coerce)?;
     if tree.own_columns().into_iter().all(|attnum| Column::at(table, attnum).is_some()) {
         return Ok(tree);
     }
-    Err(not_supported(format!("{name} must not use system columns or whole rows")))
+    Err(not_supported(format!("{} must not use system columns or whole rows", argument.name.to_string_lossy())))
 }
 
-/// Parses one expression, which PostgreSQL checks as its kind says. `coerce` converts it to another type.
-///
-/// To read a literal in quotes, PostgreSQL calls a function of its type, and the CHECK of a domain in it. That may be
-/// anybody's code, and it runs before there is a tree that could be refused. So `check` gets the expression first with
-/// a parameter in place of each of these literals. It has the literal's type.
+/// Parses one expression, which PostgreSQL checks as its kind says. `coerce` converts it to another type. With
+/// `literals`, those of types that are not PostgreSQL's own are refused, before they are read.
 fn parse(
     table: &Relation,
     sql: &str,
     argument: Argument<'_>,
     kind: ParseExprKind::Type,
-    check: Option<&dyn Fn(Expression) -> Result<()>>,
-    coerce: impl Fn(*mut pg_sys::ParseState, *mut pg_sys::Node) -> *mut pg_sys::Node,
+    mut literals: Option<Literals>,
+    coerce: impl FnOnce(*mut pg_sys::ParseState, *mut pg_sys::Node) -> *mut pg_sys::Node,
 ) -> Result<Expression> {
     // The line break ends a comment.
     let query = to_server(&format!("SELECT ({sql}\n)"))?;
-    let Argument { name, context } = argument;
-    let not_one_expression = || {
-        let message = format!("{} must be one expression", name.to_string_lossy());
-        user_error(PgSqlErrorCode::ERRCODE_SYNTAX_ERROR, message)
-    };
-    // SAFETY: the query is NUL-terminated and lives longer than the parser's state; the table is open.
+    let (name, context) = (argument.name.to_string_lossy(), argument.context);
+    let not_one_expression =
+        || user_error(PgSqlErrorCode::ERRCODE_SYNTAX_ERROR, format!("{name} must be one expression"));
+    let has_subquery = || not_supported(format!("cannot use a subquery in {name}"));
+    // SAFETY: the query is NUL-terminated. The query and the literals live longer than the parser's state. The table is
+    // open.
     with_context(&query, context, || unsafe {
         let expression = only_expression(pg_sys::pg_parse_query(query.as_ptr())).ok_or_else(not_one_expression)?;
-        let transform = |expression, has_parameters: bool| {
-            let state = pg_sys::make_parsestate(std::ptr::null_mut());
-            (*state).p_sourcetext = query.as_ptr();
-            let (mut types, mut count) = (std::ptr::null_mut(), 0);
-            if has_parameters {
-                pg_sys::setup_parse_variable_parameters(state, &mut types, &mut count);
+        let state = pg_sys::make_parsestate(std::ptr::null_mut());
+        (*state).p_sourcetext = query.as_ptr();
+        if let Some(literals) = &mut literals {
+            if !literals.take_from(expression) {
+                return Err(has_subquery());
             }
-            let (lock, no_alias) = (ACCESS_SHARE, std::ptr::null_mut());
-            let columns = pg_sys::addRangeTableEntryForRelation(state, table.as_ptr(), lock, no_alias, false, true);
-            pg_sys::addNSItemToQuery(state, columns, false, true, true);
-            let tree = coerce(state, pg_sys::transformExpr(state, expression, kind));
-            pg_sys::assign_expr_collations(state, tree);
-            if (*state).p_hasSubLinks {
-                return Err(not_supported(format!("cannot use a subquery in {}", name.to_string_lossy())));
-            }
-            pg_sys::free_parsestate(state);
-            Expression::new(tree).ok_or_else(not_one_expression)
-        };
-        if let Some(check) = check {
-            let (copy, mut count): (*mut pg_sys::Node, c_int) = (pg_sys::copyObjectImpl(expression.cast()).cast(), 0);
-            guarded(|| replace_literals(copy, (&raw mut count).cast()));
-            check(transform(copy, true)?)?;
+            literals.serve(state);
         }
-        transform(expression, false)
+        let (lock, no_alias) = (ACCESS_SHARE, std::ptr::null_mut());
+        let columns = pg_sys::addRangeTableEntryForRelation(state, table.as_ptr(), lock, no_alias, false, true);
+        pg_sys::addNSItemToQuery(state, columns, false, true, true);
+        let tree = coerce(state, pg_sys::transformExpr(state, expression, kind));
+        pg_sys::assign_expr_collations(state, tree);
+        if (*state).p_hasSubLinks {
+            return Err(has_subquery());
+        }
+        pg_sys::free_parsestate(state);
+        if let Some(refused) = literals.and_then(|literals| literals.refused) {
+            return Err(not_supported(format!("cannot use type {} in {name}", type_name(refused)?))
+                .with_detail("To read a literal of this type, PostgreSQL may run other code than its own."));
+        }
+        Expression::new(tree).ok_or_else(not_one_expression)
     })
 }
 
@@ -134,26 +123,6 @@ unsafe fn only_expression(statements: *mut pg_sys::List) -> Option<*mut pg_sys::
         let mut bare = pg_sys::SelectStmt { type_: (*statement).type_, targetList: targets, ..Default::default() };
         let [target] = nodes::<pg_sys::ResTarget>(targets)[..] else { return None };
         pg_sys::equal(statement.cast(), (&raw mut bare).cast::<c_void>()).then_some((*target).val)
-    }
-}
-
-/// Makes a parameter of each literal in quotes, in place. `count` is a `c_int`, the number of those before.
-#[pg_guard]
-unsafe extern "C-unwind" fn replace_literals(node: *mut pg_sys::Node, count: *mut c_void) -> bool {
-    // SAFETY: PostgreSQL passes a node of a raw parse tree, or null. A literal takes more memory than a parameter.
-    unsafe {
-        let Some(tag) = node.as_ref().map(|node| node.type_) else { return false };
-        if tag != pg_sys::NodeTag::T_A_Const {
-            return pg_sys::raw_expression_tree_walker(node, Some(replace_literals), count);
-        }
-        let pg_sys::A_Const { val, isnull, location, .. } = *node.cast::<pg_sys::A_Const>();
-        if !isnull && val.node.type_ == pg_sys::NodeTag::T_String {
-            let count = count.cast::<c_int>();
-            *count += 1;
-            let parameter = pg_sys::ParamRef { type_: pg_sys::NodeTag::T_ParamRef, number: *count, location };
-            node.cast::<pg_sys::ParamRef>().write(parameter);
-        }
-        false
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, MAX_FEATURES, Result};
 use crate::memory::{fill, filled};
-use crate::random::secret_factor;
+use crate::random::{secret_factor, spread};
 use crate::ticking::ticking;
 
 /// The distinct features of a text by their hash, with their numbers of occurrences if these are asked for.
@@ -18,7 +18,7 @@ pub struct FeatureTable {
     counts: Vec<u32>,
     distinct: usize,
     zero: u32,
-    factor: u64,
+    secret: u64,
 }
 
 /// The most hashes that [`FeatureTable::insert_all`] takes.
@@ -36,7 +36,7 @@ impl FeatureTable {
         let slots = expected.saturating_mul(SLOTS_PER_FEATURE).clamp(MIN_SLOTS, MAX_FIRST_SLOTS).next_power_of_two();
         self.distinct = 0;
         self.zero = 0;
-        self.factor = secret_factor();
+        self.secret = secret_factor();
         if self.hashes.len() == slots && !has_counts {
             self.hashes.fill(0);
             self.counts.clear();
@@ -67,7 +67,7 @@ impl FeatureTable {
                 self.zero = self.zero.saturating_add(1);
                 self.zero == 1
             } else {
-                let slot = slot_of(slots, self.factor, hash);
+                let slot = slot_of(slots, self.secret, hash);
                 let is_new = slots[slot] == 0;
                 slots[slot] = hash;
                 if let Some(count) = counts.get_mut(slot) {
@@ -103,13 +103,13 @@ impl FeatureTable {
         if hash == 0 {
             return if self.counts.is_empty() { self.zero.min(1) } else { self.zero };
         }
-        let slot = slot_of(&self.hashes, self.factor, hash);
+        let slot = slot_of(&self.hashes, self.secret, hash);
         self.counts.get(slot).copied().unwrap_or((self.hashes[slot] == hash).into())
     }
 
     #[inline(always)]
     pub fn contains(&self, hash: u64) -> bool {
-        if hash == 0 { self.zero > 0 } else { self.hashes[slot_of(&self.hashes, self.factor, hash)] == hash }
+        if hash == 0 { self.zero > 0 } else { self.hashes[slot_of(&self.hashes, self.secret, hash)] == hash }
     }
 
     pub fn memory(&self) -> usize {
@@ -128,7 +128,7 @@ impl FeatureTable {
         };
         for (i, hash) in ticking(self.hashes.iter().enumerate(), tick) {
             // A free slot too is copied, to any free slot: a branch on what it is would be mispredicted.
-            let slot = slot_of(&larger.hashes, larger.factor, *hash);
+            let slot = slot_of(&larger.hashes, larger.secret, *hash);
             larger.hashes[slot] = *hash;
             if let Some(count) = self.counts.get(i) {
                 larger.counts[slot] = *count;
@@ -141,13 +141,13 @@ impl FeatureTable {
 
 /// The slot where `hash` is or, if it is absent, belongs.
 #[inline(always)]
-fn slot_of(hashes: &[u64], factor: u64, hash: u64) -> usize {
+fn slot_of(hashes: &[u64], secret: u64, hash: u64) -> usize {
     let mask = hashes.len() - 1;
     // One test for both a free slot and an equal hash: which of the two it is would be unpredictable.
     let is_taken = |slot: usize| hashes[slot].min(hashes[slot] ^ hash) != 0;
     // The step to the second slot has no branch, which would be unpredictable. Later slots are rare.
     // Not the highest bits: another table, read in the order of its slots, would fill one end of this one first.
-    let mut slot = (hash.wrapping_mul(factor) >> 32) as usize & mask;
+    let mut slot = spread(hash, secret) as usize & mask;
     slot = (slot + usize::from(is_taken(slot))) & mask;
     while is_taken(slot) {
         slot = (slot + 1) & mask;
@@ -169,7 +169,7 @@ mod tests {
         }
         let free = vec![0; table.hashes.len()];
         let steps = |hash: u64| {
-            let [first, last] = [&free, &table.hashes].map(|slots| slot_of(slots, table.factor, hash << 20));
+            let [first, last] = [&free, &table.hashes].map(|slots| slot_of(slots, table.secret, hash << 20));
             last.wrapping_sub(first) & (free.len() - 1)
         };
         assert!(hashes.map(steps).sum::<usize>() < 100_000);

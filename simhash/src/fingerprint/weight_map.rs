@@ -7,7 +7,7 @@ use super::hash::Seeded;
 use super::weights::UNITS;
 use crate::error::Result;
 use crate::memory::with_capacity;
-use crate::random::secret_factor;
+use crate::random::{secret_factor, spread};
 use crate::text::ignore::Ignored;
 use crate::text::normalise::normalise;
 
@@ -101,7 +101,7 @@ fn common_divisor(mut a: u32, mut b: u32) -> u32 {
     a
 }
 
-/// The hash of a feature, times a secret, serves as its hash in a map.
+/// The hash of a feature, [`spread`], serves as its hash in a map.
 #[derive(Default)]
 pub struct Hashed(u64);
 
@@ -115,6 +115,7 @@ impl Hasher for Hashed {
     }
 
     fn write_u64(&mut self, hash: u64) {
-        self.0 = hash.wrapping_mul(secret_factor()).rotate_left(32);
+        // A map takes a place from the low bits, and compares the highest seven.
+        self.0 = spread(hash, secret_factor()).wrapping_mul(1 << 32 | 1);
     }
 }

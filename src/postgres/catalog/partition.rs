@@ -5,7 +5,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 
 use super::names::{relation_sql, role_name};
-use super::relation::{Lock, Relation};
+use super::relation::{Lock, NO_LOCK, Relation};
 use crate::error::{Explain, Result, user_error};
 use crate::expression::{Expression, expressions};
 use crate::ffi::{RelationGetPartitionQual, guarded};
@@ -27,9 +27,42 @@ pub fn ancestors(table: &Relation) -> Vec<Oid> {
     unsafe { oids(pg_sys::get_partition_ancestors(table.oid())) }
 }
 
+/// The uppermost table above a partition, or the table itself if it is none. Unlike for [`ancestors`], a partition that
+/// is being detached concurrently has a parent.
+pub fn root_of(table: Oid) -> Oid {
+    highest_below(&[], table)
+}
+
+/// The partitions between `root` and `table` that are being detached concurrently, the highest first. New transactions
+/// list neither them nor what is below them among the inheritors of `root`.
+pub fn detached_above(root: Oid, table: Oid) -> Vec<Oid> {
+    let (mut members, mut detached) = (with_inheritors(root, NO_LOCK), Vec::new());
+    while !members.contains(&table) {
+        let highest = highest_below(&members, table);
+        detached.push(highest);
+        members.extend(with_inheritors(highest, NO_LOCK));
+    }
+    detached
+}
+
+/// [`with_inheritors`] of `root` and of these partitions that are being detached, all locked but `root`.
+///
+/// The end of DETACH CONCURRENTLY locks such a partition before what is below it. A session that writes to a partition
+/// below may thus end in a deadlock with it, as one that reads the partition constraint may.
+pub fn with_detached(root: Oid, detached: &[Oid], lock: Lock) -> Vec<Oid> {
+    let mut members = with_inheritors(root, lock);
+    for &partition in detached {
+        // SAFETY: any OID may be locked.
+        unsafe { pg_sys::LockRelationOid(partition, lock) };
+        let added = with_inheritors(partition, lock).into_iter().filter(|member| !members.contains(member));
+        members.extend(added.collect::<Vec<_>>());
+    }
+    members
+}
+
 /// The highest of a table and the tables above it that is below `members`: a partition of one of these, or else the
-/// root of the partition tree. Unlike for [`ancestors`], a partition that is being detached concurrently has a parent.
-pub fn highest_below(members: &[Oid], table: Oid) -> Oid {
+/// root of the partition tree.
+fn highest_below(members: &[Oid], table: Oid) -> Oid {
     let mut highest = table;
     // SAFETY: look-ups in catalogs, which accept any OID, and any partition's.
     while unsafe { pg_sys::get_rel_relispartition(highest) } {

@@ -45,22 +45,30 @@ pub struct BandIndexes<'a> {
 }
 
 impl BandIndexes<'_> {
-    /// The indexes of a table, valid or not, that serve searches by a band within the scope, with their bands.
-    pub fn existing(&self, table: &Target) -> Result<Vec<(usize, Index)>> {
+    /// The indexes of a table, valid or not, that serve searches by a band within the scope.
+    pub fn existing(&self, table: &Target) -> Result<Vec<ExistingIndex>> {
         let relation = table.open();
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
         let text = self.text.in_table(&relation)?;
-        let indexes = Index::all(&relation).chain(Index::dying(&relation)?).filter_map(|index| {
-            let band_index = BandIndex::read(&relation, &index)?;
+        let mut existing = Vec::new();
+        for index in Index::all(&relation).chain(Index::dying(&relation)?) {
+            let Some(band_index) = BandIndex::read(&relation, &index) else { continue };
             let is_wanted = band_index.call.schema == self.schema
                 && band_index.call.is_of(text, &self.text.options.meaning)
                 && band_index.call.band < self.bands
                 && band_index.scope == scope
                 && band_index.has_default_equality
                 && !band_index.is_partial;
-            is_wanted.then_some((band_index.call.band, index))
-        });
-        Ok(indexes.collect())
+            if is_wanted {
+                let is_as_created = index.is_unconstrained
+                    && index.columns.len() == scope.len() + 2
+                    && index.keys[scope.len()..].iter().all(|key| key.value.column().is_none())
+                    && band_index.call.text.equals(text)
+                    && band_index.call.options_json()? == self.text.options.json.as_deref().unwrap_or("{}");
+                existing.push(ExistingIndex { band: band_index.call.band, index, is_as_created });
+            }
+        }
+        Ok(existing)
     }
 
     /// The keys of the index on a band.
@@ -81,6 +89,14 @@ impl BandIndexes<'_> {
         };
         Ok(format!("{}simhash_near({}, $1{criterion})", self.scope.condition(), self.text.written))
     }
+}
+
+/// An index of a table on a band.
+pub struct ExistingIndex {
+    pub band: usize,
+    pub index: Index,
+    /// Whether it is defined as the index that would be created: PostgreSQL attaches no other to that of another table.
+    pub is_as_created: bool,
 }
 
 /// The text to index.

@@ -16,7 +16,7 @@ use postgres::catalog::target::Target;
 use postgres::error::{Explain, Result, user_error};
 use postgres::spi::query_strings;
 
-use super::band_indexes::BandIndexes;
+use super::band_indexes::{BandIndexes, ExistingIndex};
 use super::building::{IndexNames, tables_to_analyze, tables_to_name};
 
 /// A command, and what it does.
@@ -52,7 +52,9 @@ pub fn list_steps(wanted: &BandIndexes<'_>, family: &[Target], is_concurrent: bo
     // A session may have ended before it analyzed the table.
     let lacks_statistics = |member: &Target| {
         // The band follows the columns of the scope.
-        let lacks = |(_, index): &(_, Index)| index.is_valid && !index.has_statistics(wanted.scope.names().len());
+        let lacks = |ExistingIndex { index, .. }: &ExistingIndex| {
+            index.is_valid && !index.has_statistics(wanted.scope.names().len())
+        };
         member.is_indexable() && member.open().page_count() > 0 && existing[&member.oid].iter().any(lacks)
     };
     let builds = |step: &Step| matches!(step.action, Action::Build { .. });
@@ -67,8 +69,8 @@ pub fn list_steps(wanted: &BandIndexes<'_>, family: &[Target], is_concurrent: bo
 struct Plan<'a> {
     wanted: &'a BandIndexes<'a>,
     family: &'a [Target],
-    /// The indexes on bands of the text that each table has, with the bands.
-    existing: &'a HashMap<Oid, Vec<(usize, Index)>>,
+    /// The indexes on bands of the text that each table has.
+    existing: &'a HashMap<Oid, Vec<ExistingIndex>>,
     concurrently: &'static str,
     names: IndexNames,
     steps: Vec<Step>,
@@ -98,13 +100,16 @@ impl Built {
 }
 
 impl<'a> Plan<'a> {
-    /// Gives a table and its partitions their indexes on a band. With a `parent`, an index that is attached to another
-    /// one is not used.
+    /// Gives a table and its partitions their indexes on a band. With a `parent`, an index is used if it is attached to
+    /// that one, or can be.
     fn complete(&mut self, table: &Target, band: usize, parent: Parent) -> Result<Built> {
-        let is_usable = |index: &&Index| {
-            parent == Parent::None || !index.is_partition || parent_of(index.oid).map(Parent::Index) == Some(parent)
+        let is_usable = |existing: &&ExistingIndex| match existing.index.is_partition {
+            _ if parent == Parent::None => true,
+            true => parent_of(existing.index.oid).map(Parent::Index) == Some(parent),
+            false => existing.is_as_created,
         };
-        let indexes: Vec<_> = self.indexes_on(table, band).filter(is_usable).collect();
+        let usable: Vec<_> = self.indexes_on(table, band).filter(is_usable).collect();
+        let indexes: Vec<_> = usable.iter().map(|existing| &existing.index).collect();
         if !table.is_partitioned() {
             self.drop_invalid(table, band)?;
         }
@@ -113,7 +118,8 @@ impl<'a> Plan<'a> {
             return Built::of(table, index);
         }
         if table.is_partitioned() {
-            return self.complete_partitioned(table, band, indexes.first().copied());
+            let incomplete = usable.iter().find(|existing| existing.is_as_created);
+            return self.complete_partitioned(table, band, incomplete.map(|existing| &existing.index));
         }
         let Some(attached) = indexes.iter().find(|index| index.is_partition) else {
             return self.create(table, band, "");
@@ -155,9 +161,10 @@ impl<'a> Plan<'a> {
         for partition in self.partitions(table) {
             self.drop_invalid(partition, band)?;
         }
-        for index in self.indexes_on(table, band).filter(|index| index.is_left_behind() && !table.is_partitioned()) {
+        let indexes = self.indexes_on(table, band).map(|existing| &existing.index);
+        for index in indexes.filter(|index| index.is_left_behind() && !table.is_partitioned()) {
             let name = index.name()?;
-            if is_being_built(index.oid)? {
+            if is_being_built(index.oid, table.oid)? {
                 let message = format!("index \"{name}\" is being built by another session");
                 return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_IN_USE, message)
                     .with_hint("List the commands again when that session has ended its command."));
@@ -185,15 +192,14 @@ impl<'a> Plan<'a> {
     }
 
     /// The indexes of a table on a band.
-    fn indexes_on(&self, table: &Target, band: usize) -> impl Iterator<Item = &'a Index> + use<'a> {
-        let existing = self.existing.get(&table.oid).into_iter().flatten();
-        existing.filter(move |(number, _)| *number == band).map(|(_, index)| index)
+    fn indexes_on(&self, table: &Target, band: usize) -> impl Iterator<Item = &'a ExistingIndex> + use<'a> {
+        self.existing.get(&table.oid).into_iter().flatten().filter(move |existing| existing.band == band)
     }
 
     /// Whether a partitioned table among the partitions of a table has an index that some of its partitions lack.
     fn has_incomplete_part(&self, table: &Target, band: usize) -> bool {
         let is_incomplete = |part: &&Target| {
-            part.is_partitioned() && self.indexes_on(part, band).any(|index| !index.is_valid)
+            part.is_partitioned() && self.indexes_on(part, band).any(|existing| !existing.index.is_valid)
                 || self.has_incomplete_part(part, band)
         };
         self.partitions(table).iter().any(is_incomplete)
@@ -207,10 +213,16 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Whether a session whose progress the current user may see is building an index.
-fn is_being_built(index: Oid) -> Result<bool> {
-    let view = "pg_catalog.pg_stat_progress_create_index";
-    Ok(!query_strings(&format!("SELECT 'yes' FROM {view} WHERE index_relid = {}", index.to_u32()))?.is_empty())
+/// Whether a session is building an index, or may be: of a session whose progress the current user may not see, only
+/// that it builds some index is public, and which tables it has locked.
+fn is_being_built(index: Oid, table: Oid) -> Result<bool> {
+    let (index, table) = (index.to_u32(), table.to_u32());
+    let query = format!(
+        "SELECT 'yes' FROM pg_catalog.pg_stat_progress_create_index AS p \
+         WHERE p.index_relid = {index} OR p.index_relid IS NULL AND p.datname = pg_catalog.current_database() \
+             AND EXISTS (SELECT FROM pg_catalog.pg_locks AS l WHERE l.pid = p.pid AND l.relation = {table})"
+    );
+    Ok(!query_strings(&query)?.is_empty())
 }
 
 /// The parent of a partition or of a partition's index.

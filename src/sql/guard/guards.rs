@@ -7,7 +7,7 @@ use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
 use pgrx::{AnyElement, PgMemoryContexts};
 use postgres::call::Call;
-use postgres::catalog::partition::with_inheritors;
+use postgres::catalog::partition::{ancestors, with_inheritors};
 use postgres::catalog::relation::{ACCESS_SHARE, NO_LOCK, Relation};
 use postgres::catalog::target::Target;
 use postgres::error::{Result, user_error};
@@ -95,12 +95,17 @@ fn simhash_guard_error(
     try_in_subtransaction(AssertUnwindSafe(check)).err().map(|error| text_from_server_string(&error)).transpose()
 }
 
-/// Locks a table, its partitions and their indexes; an error if that would wait, as a list of guards must not.
+/// Locks a table, its partitions, their indexes and the tables above it; an error if that would wait, as a list of
+/// guards must not.
 fn lock_at_once(target: Oid) -> Result<()> {
     // SAFETY: any OID may be locked.
     let try_lock = |relation: Oid| unsafe { pg_sys::ConditionalLockRelationOid(relation, ACCESS_SHARE) };
-    let try_lock_all = |member: Oid| try_lock(member) && Relation::open(member).indexes().into_iter().all(try_lock);
-    if with_inheritors(target, NO_LOCK).into_iter().all(try_lock_all) {
+    let try_lock_indexes = |table: Relation| table.indexes().into_iter().all(try_lock);
+    let try_lock_all =
+        |member: Oid| try_lock(member) && Relation::open_until_end(member, ACCESS_SHARE).is_none_or(try_lock_indexes);
+    if with_inheritors(target, NO_LOCK).into_iter().all(try_lock_all)
+        && ancestors(&Relation::open(target)).into_iter().all(try_lock)
+    {
         return Ok(());
     }
     let message = "the table is locked, and so its guard was not tried";
@@ -109,7 +114,7 @@ fn lock_at_once(target: Oid) -> Result<()> {
 
 fn try_guard(target: Oid, arguments: &Arguments, call: Call<'_>) -> Result<()> {
     let schema = ExtensionSchema::from_function(call.function());
-    let searched = Members::read(target, None)?.searched_with_marks(arguments, schema)?;
+    let searched = Members::read(target, &[])?.searched_with_marks(arguments, schema)?;
     // SAFETY: the memory context of the running call.
     let evaluator = unsafe { Evaluator::new(TRIGGER_NAME.to_owned(), PgMemoryContexts::CurrentMemoryContext.value()) };
     evaluator.try_stored_rows(&searched)

@@ -62,6 +62,16 @@ SELECT command FROM simhash_index_commands('parts', 'body', bands => 3) WITH ORD
 WHERE n IN (1, 3) \gexec
 SELECT simhash_index('parts', 'body', bands => 3);
 SELECT count(*) AS indexes, bool_and(indisvalid) AS valid FROM pg_index WHERE pg_get_indexdef(indexrelid) ~ 'body, 2\)';
+-- An index of a partition that serves, but is defined in another way, cannot be attached: the partition gets another.
+CREATE TABLE others (id integer, body text) PARTITION BY LIST (id);
+CREATE TABLE others_1 PARTITION OF others FOR VALUES IN (1);
+CREATE TABLE others_2 PARTITION OF others FOR VALUES IN (2);
+CREATE INDEX ON others_1 (simhash_band(body, 0), simhash_size(body), id);
+SELECT simhash_index('others_2', 'body', '{"ngram": 2, "weight": "set"}', 1);
+SELECT simhash_index_commands('others', 'body', bands => 1) \gexec
+SELECT simhash_index_commands('others', 'body', '{"ngram": 2}', 1) \gexec
+SELECT simhash_index_commands('others', 'body', options, 1) FROM unnest('{NULL, "{\"ngram\": 2}"}'::jsonb[]) AS options;
+SELECT count(*) AS indexes, bool_and(indisvalid) AS valid FROM pg_index WHERE indrelid::regclass::text ~ '^others';
 
 -- Inheritors, and materialized views.
 CREATE TABLE parent (body text);

@@ -114,7 +114,11 @@ SELECT condition, error FROM unnest(ARRAY[
     'day < now()', 'at::date = ''2026-01-01''', '(at AT TIME ZONE ''Europe/Berlin'')::date = day',
     'date_trunc(''day'', at) = current_timestamp', 'extract(year FROM at) = 2026', 'at < localtimestamp',
     'to_tsvector(''english'', body) @@ ''run''::tsquery', 'simhash(body) = 0', 'hamming(simhash(body), 0) < 3',
-    'body COLLATE "C" = ''a''', 'ROW(id, word) = ROW(1, word)'
+    'body COLLATE "C" = ''a''', 'ROW(id, word) = ROW(1, word)', 'date(''2026-01-01'') = day', 'int4(''5'') = id',
+    'jsonb(''{}'') = ''[]''', '''2026-01-01'' IN (day, at::date, localtimestamp)', '''b'' BETWEEN body AND id::text',
+    'id BETWEEN SYMMETRIC ''5'' AND ''1''', 'body IN (''a'', ''b'')', 'list = ''{a,b}''', 'list @> ARRAY[''a'']',
+    'day > ''2026-01-01''::date + ''1 day''::interval', 'body LIKE ''a!%'' ESCAPE ''!''', 'id = ''5''',
+    'ratio::numeric(10, 2) = ''5.25''', 'overlay(body placing ''x'' from 1) = ''x''', 'nullif(body, '''') IS NULL'
 ]) AS condition, app.error(format('SELECT public.simhash_guard(''app.typed'', among => %L)', condition)) AS error
 WHERE error <> 'none';
 -- From PostgreSQL 16 on.
@@ -285,6 +289,7 @@ CREATE FUNCTION hostile.ran(text) RETURNS boolean LANGUAGE plpgsql AS
     $$ BEGIN RAISE WARNING 'code of regress_writer runs as %', current_user; RETURN true; END $$;
 CREATE DOMAIN hostile.checked AS text CHECK (hostile.ran(value));
 CREATE TYPE hostile.boxed AS (content hostile.checked);
+CREATE FUNCTION hostile._checked(text) RETURNS text[] IMMUTABLE LANGUAGE sql AS 'SELECT NULL::text[]';
 CREATE FUNCTION hostile.read(hostile.boxed) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT NULL::text';
 CREATE TRIGGER among BEFORE INSERT OR UPDATE ON app.listed FOR EACH ROW EXECUTE FUNCTION
     public.simhash_dedup('reject', '{}', 'body', '', '', 'body = (''(x)''::hostile.boxed).content');
@@ -293,7 +298,12 @@ CREATE TRIGGER unless BEFORE INSERT OR UPDATE ON app.listed FOR EACH ROW EXECUTE
 CREATE TRIGGER source BEFORE INSERT OR UPDATE ON app.listed FOR EACH ROW EXECUTE FUNCTION
     public.simhash_dedup('reject', '{}', 'coalesce(body, (ARRAY[''(x)'']::hostile.boxed[])[1].content)');
 RESET ROLE;
-SELECT '(x)'::hostile.boxed;
+CREATE TRIGGER call BEFORE INSERT OR UPDATE ON app.listed FOR EACH ROW EXECUTE FUNCTION
+    public.simhash_dedup('reject', '{}', 'body', '', '', 'hostile._checked(''{x}'') IS NULL');
+CREATE TRIGGER cycle BEFORE INSERT OR UPDATE ON app.listed FOR EACH ROW EXECUTE FUNCTION
+    public.simhash_dedup('reject', '{}', 'body', '', '', 'EXISTS (WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x
+        FROM t) CYCLE x SET c TO hostile.boxed ''(x)'' DEFAULT hostile.boxed ''(y)'' USING p SELECT FROM t)');
+SELECT '(x)'::hostile.boxed, hostile._checked('{x}');
 SELECT guard, error FROM simhash_guards() WHERE target = 'app.listed'::regclass ORDER BY guard;
 SET ROLE regress_owner;
 SELECT app.error($$SELECT public.simhash_preview('app.listed', among => 'body = (''(x)''::hostile.boxed).content')$$);

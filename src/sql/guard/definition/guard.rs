@@ -7,8 +7,8 @@ use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use pgrx::{IntoDatum, direct_function_call};
 use postgres::catalog::column::Column;
-use postgres::catalog::partition::{highest_below, with_inheritors};
-use postgres::catalog::relation::{NO_LOCK, Relation};
+use postgres::catalog::partition::detached_above;
+use postgres::catalog::relation::Relation;
 use postgres::error::{Explain, Result, not_supported, user_error};
 use postgres::text::from_bytes;
 use postgres::trigger::{RowEvent, table_of_original};
@@ -27,9 +27,8 @@ use crate::sql::functions::ExtensionSchema;
 pub struct Identity {
     pub root: Oid,
     arguments: Vec<CString>,
-    /// The trigger's own table, if it is a partition of the root that is being detached. New transactions no longer
-    /// list it among the root's partitions, but its trigger still guards the whole table.
-    detached: Option<Oid>,
+    /// The partitions between the root and the trigger's own table that are being detached: see [`detached_above`].
+    detached: Vec<Oid>,
 }
 
 /// What a trigger needs to decide about rows. The cache stores it between statements.
@@ -54,7 +53,7 @@ impl Guard {
         let arguments = Arguments::parse(&arguments)?;
         let Arguments { source, mark_column, scope, .. } = &arguments;
         check_columns(event, column_name(source).iter().chain(mark_column).chain(scope))?;
-        let members = Members::read(identity.root, identity.detached)?;
+        let members = Members::read(identity.root, &identity.detached)?;
         for &member in &members.all {
             check_sees_all(&Relation::open(member), scope)?;
         }
@@ -78,8 +77,7 @@ impl Guard {
 impl Identity {
     pub fn from_event(event: &RowEvent) -> Result<Self> {
         let (root, own) = (root_of(event)?, event.table().oid());
-        let members = if root == own { vec![own] } else { with_inheritors(root, NO_LOCK) };
-        let detached = (!members.contains(&own)).then(|| highest_below(&members, own));
+        let detached = if root == own { Vec::new() } else { detached_above(root, own) };
         let arguments = event.arguments().into_iter().map(CStr::to_owned).collect();
         Ok(Self { root, arguments, detached })
     }
@@ -115,7 +113,7 @@ impl Identity {
 
     /// The identity that a partition being detached shares with the other partitions.
     pub fn without_detached(&self) -> Self {
-        Self { detached: None, ..self.clone() }
+        Self { detached: Vec::new(), ..self.clone() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
-use postgres::catalog::partition::{check_owner, with_inheritors};
+use postgres::catalog::partition::{check_owner, with_detached};
 use postgres::catalog::relation::{ACCESS_SHARE, Relation, is_foreign, relation_name, relkind_of};
 use postgres::catalog::target::Target;
 use postgres::error::{Explain, Result, not_supported, user_error};
@@ -23,19 +23,13 @@ pub struct Members {
 }
 
 impl Members {
-    /// Lists the table with its partitions at all levels, and `detached`, a partition that is being detached, with its
-    /// own. An error if one of these tables cannot be searched, or belongs to another role.
-    pub fn read(root: Oid, detached: Option<Oid>) -> Result<Self> {
-        let mut all = match relkind_of(root) {
-            pg_sys::RELKIND_PARTITIONED_TABLE => with_inheritors(root, ACCESS_SHARE),
+    /// Lists the table with its partitions at all levels, also those that are being detached, `detached`: they have the
+    /// guard until they are. An error if one of these tables cannot be searched, or belongs to another role.
+    pub fn read(root: Oid, detached: &[Oid]) -> Result<Self> {
+        let all = match relkind_of(root) {
+            pg_sys::RELKIND_PARTITIONED_TABLE => with_detached(root, detached, ACCESS_SHARE),
             _ => vec![root],
         };
-        // New transactions do not see a partition that is being detached, but it has the guard until it is detached.
-        if let Some(detached) = detached.filter(|detached| !all.contains(detached)) {
-            // SAFETY: any OID may be locked.
-            unsafe { pg_sys::LockRelationOid(detached, ACCESS_SHARE) };
-            all.extend(with_inheritors(detached, ACCESS_SHARE));
-        }
         check_owner(root, &all)?;
         if let Some(&foreign) = all.iter().find(|&&member| is_foreign(member)) {
             let name = relation_name(foreign)?.unwrap_or_default();

@@ -266,7 +266,7 @@ impl EarlierSearches {
     }
 
     pub fn begin_next(&mut self) {
-        // With this setting, which PostgreSQL 17 has not, VACUUM removes rows that a transaction may see.
+        // With this setting, which PostgreSQL 17 no longer has, VACUUM removes rows that a transaction may see.
         #[cfg(any(feature = "pg15", feature = "pg16"))]
         // SAFETY: a plain variable.
         if unsafe { pgrx::pg_sys::old_snapshot_threshold } >= 0 {
