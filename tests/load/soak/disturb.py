@@ -60,7 +60,10 @@ def vacuum():
 
 def reindex():
     with table.connect() as connection:
-        connection.execute("REINDEX TABLE CONCURRENTLY soak")
+        # Of a partitioned table, PostgreSQL locks all partitions at once: then it waits for writers, and they for it.
+        partitions = connection.execute("SELECT relid::regclass FROM pg_partition_tree('soak') WHERE isleaf").fetchall()
+        for (partition,) in partitions:
+            connection.execute(f"REINDEX TABLE CONCURRENTLY {partition}")
     return True
 
 
