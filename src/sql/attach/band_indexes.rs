@@ -24,6 +24,7 @@ use postgres::row_expression::{Argument, parse_index_key};
 use postgres::settings::{restoring_settings, set_locally};
 use simhash::fingerprint::bands::DEFAULT_BANDS;
 
+use super::index_steps::{ExistingIndex, WantedIndexes};
 use crate::sql::fingerprint::options::laid_over;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::check_is_stored;
@@ -44,9 +45,12 @@ pub struct BandIndexes<'a> {
     pub size_function: String,
 }
 
-impl BandIndexes<'_> {
-    /// The indexes of a table, valid or not, that serve searches by a band within the scope.
-    pub fn existing(&self, table: &Target) -> Result<Vec<ExistingIndex>> {
+impl WantedIndexes for BandIndexes<'_> {
+    fn count(&self) -> usize {
+        self.bands
+    }
+
+    fn existing(&self, table: &Target) -> Result<Vec<ExistingIndex>> {
         let relation = table.open();
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
         let text = self.text.in_table(&relation)?;
@@ -65,20 +69,29 @@ impl BandIndexes<'_> {
                     && index.keys[scope.len()..].iter().all(|key| key.value.column().is_none())
                     && band_index.call.text.equals(text)
                     && band_index.call.options_json()? == self.text.options.json.as_deref().unwrap_or("{}");
-                existing.push(ExistingIndex { band: band_index.call.band, index, is_as_created });
+                existing.push(ExistingIndex { number: band_index.call.band, index, is_as_created });
             }
         }
         Ok(existing)
     }
 
-    /// The keys of the index on a band.
-    pub fn keys(&self, band: usize) -> String {
-        let Self { text, band_function, size_function, .. } = self;
-        let (sql, options) = (&text.sql, text.options.sql());
-        self.scope
-            .keys([format!("{band_function}({sql}, {band}{options})"), format!("{size_function}({sql}{options})")])
+    fn key_name(&self, number: usize) -> String {
+        format!("simhash_band{number}")
     }
 
+    fn keys(&self, number: usize) -> Result<String> {
+        let Self { text, band_function, size_function, .. } = self;
+        let (sql, options) = (&text.sql, text.options.sql());
+        let band = format!("{band_function}({sql}, {number}{options})");
+        Ok(self.scope.keys([band, format!("{size_function}({sql}{options})")]))
+    }
+
+    fn scope(&self) -> &Scope {
+        self.scope
+    }
+}
+
+impl BandIndexes<'_> {
     /// A condition that the indexes serve, for users.
     pub fn condition(&self) -> Result<String> {
         let criterion_of_bands =
@@ -89,14 +102,6 @@ impl BandIndexes<'_> {
         };
         Ok(format!("{}simhash_near({}, $1{criterion})", self.scope.condition(), self.text.written))
     }
-}
-
-/// An index of a table on a band.
-pub struct ExistingIndex {
-    pub band: usize,
-    pub index: Index,
-    /// Whether it is defined as the index that would be created: PostgreSQL attaches no other to that of another table.
-    pub is_as_created: bool,
 }
 
 /// The text to index.

@@ -21,7 +21,7 @@ use postgres::catalog::target::Target;
 use postgres::error::{Explain, Result, user_error};
 use postgres::text::to_server;
 
-use super::building::IndexNames;
+use super::index_steps::{ExistingIndex, WantedIndexes};
 use super::prefix::{Maker, Prefix};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::is_made_from;
@@ -39,49 +39,63 @@ pub struct BlockIndexes<'a> {
     pub scope: &'a Scope,
 }
 
+impl WantedIndexes for BlockIndexes<'_> {
+    fn count(&self) -> usize {
+        self.blocks as usize
+    }
+
+    /// Indexes under another prefix do not count, because they go with that prefix.
+    fn existing(&self, table: &Target) -> Result<Vec<ExistingIndex>> {
+        let relation = table.open();
+        let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
+        let mut existing = Vec::new();
+        for index in Index::all(&relation) {
+            let key = block_keys(&relation, &index).next();
+            if let Some(key) = key
+                && !index.is_partial
+                && (key.call.blocks, &key.scope) == (self.blocks, &scope)
+                && has_default_equality(&relation, &index, &scope)
+                && self.source.is_fingerprint(self.schema, &relation, key.call.fingerprint)?
+                && fingerprint_in(&relation, &index, RowValue::Expression(key.call.fingerprint)).is_some()
+                && self.prefix.maker_of(index.oid, 0)? != Maker::OtherPrefix
+            {
+                let is_as_created = index.is_unconstrained
+                    && index.columns.len() == scope.len() + 2
+                    && index.keys.len() == index.columns.len()
+                    && index.keys[scope.len()].value.column().is_some() == self.has_columns();
+                existing.push(ExistingIndex { number: key.call.block as usize, index, is_as_created });
+            }
+        }
+        Ok(existing)
+    }
+
+    fn key_name(&self, number: usize) -> String {
+        self.prefix.block_name(number as i32)
+    }
+
+    fn keys(&self, number: usize) -> Result<String> {
+        let block = number as i32;
+        let keys = if self.has_columns() {
+            [self.prefix.block_name(block), self.prefix.fingerprint().to_owned()].map(quote_identifier)
+        } else {
+            [self.source.block_sql(self.schema, block, self.blocks)?, self.source.fingerprint_sql(self.schema)?]
+        };
+        Ok(self.scope.keys(keys))
+    }
+
+    fn scope(&self) -> &Scope {
+        self.scope
+    }
+}
+
 impl BlockIndexes<'_> {
     /// Whether fingerprint and blocks are columns of the prefix, rather than expressions in the indexes.
     pub fn has_columns(&self) -> bool {
         !self.source.kind.is_fingerprint()
     }
 
-    /// The indexes of a table that serve searches by a block within the scope. Indexes under another prefix do not
-    /// count, because they go with that prefix. Indexes that are not valid are listed too.
-    pub fn existing(&self, table: &Target, block: i32) -> Result<Vec<Index>> {
-        let relation = table.open();
-        let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
-        let mut indexes = Vec::new();
-        for index in Index::all(&relation) {
-            let key = block_keys(&relation, &index).next();
-            if let Some(key) = key
-                && !index.is_partial
-                && (key.call.block, key.call.blocks, &key.scope) == (block, self.blocks, &scope)
-                && has_default_equality(&relation, &index, &scope)
-                && self.source.is_fingerprint(self.schema, &relation, key.call.fingerprint)?
-                && fingerprint_in(&relation, &index, RowValue::Expression(key.call.fingerprint)).is_some()
-                && self.prefix.maker_of(index.oid, 0)? != Maker::OtherPrefix
-            {
-                indexes.push(index);
-            }
-        }
-        Ok(indexes)
-    }
-
-    /// Names an index, and returns the name and the command that creates it.
-    pub fn create_command(&self, names: &mut IndexNames, table: &Target, block: i32) -> Result<(String, String)> {
-        let name = names.choose(table, &self.prefix.block_name(block), self.scope)?;
-        let keys = if self.has_columns() {
-            [self.prefix.block_name(block), self.prefix.fingerprint().to_owned()].map(quote_identifier)
-        } else {
-            [self.source.block_sql(self.schema, block, self.blocks)?, self.source.fingerprint_sql(self.schema)?]
-        };
-        let (table_name, keys) = (table.sql()?, self.scope.keys(keys));
-        let command = format!("CREATE INDEX {} ON {table_name} USING btree ({keys})", quote_identifier(&name));
-        Ok((name, command))
-    }
-
     /// The commands that label an index, and its partitions: a partition that is detached later keeps its own.
-    pub fn label_commands(&self, table: &Target, name: &str, block: i32) -> Result<Vec<String>> {
+    pub fn label_commands(&self, table: &Target, name: &str, block: usize) -> Result<Vec<String>> {
         let description = format!("btree of block {block} of {}", self.blocks);
         let missing =
             || user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, format!("index \"{name}\" does not exist"));

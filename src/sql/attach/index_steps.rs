@@ -1,5 +1,5 @@
-//! The commands that give the tables of a family their indexes on bands, in an order in which they can be run one by
-//! one: those of simhash_index, and with CONCURRENTLY those of simhash_index_commands.
+//! The commands that give the tables of a family their indexes on bands or blocks, in an order in which they can be run
+//! one by one: those of simhash_index and simhash_attach, and with CONCURRENTLY those of simhash_index_commands.
 //!
 //! Only what is missing is built, so that the commands can be listed again after any of them has failed. An index that
 //! is not valid was left by a failed CREATE INDEX, REINDEX or DROP INDEX CONCURRENTLY, and is dropped.
@@ -13,22 +13,48 @@ use postgres::catalog::index::Index;
 use postgres::catalog::partition::ancestors;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
-use postgres::error::{Explain, Result, user_error};
-use postgres::spi::query_strings;
+use postgres::error::{Explain, Result, notice, user_error};
+use postgres::spi::{execute, query_strings};
 
-use super::band_indexes::{BandIndexes, ExistingIndex};
 use super::building::{IndexNames, tables_to_analyze, tables_to_name};
+use crate::sql::indexed::scope::Scope;
 
-/// A command, and what it does.
-pub struct Step {
-    pub sql: String,
-    pub action: Action,
+/// The indexes that a command asks for, by their numbers from 0 on: on bands, or on blocks.
+pub trait WantedIndexes {
+    fn count(&self) -> usize;
+
+    /// The indexes of a table, valid or not, that serve as these.
+    fn existing(&self, table: &Target) -> Result<Vec<ExistingIndex>>;
+
+    /// The name of the band or block, for that of the index.
+    fn key_name(&self, number: usize) -> String;
+
+    /// The keys as SQL, those of the scope first.
+    fn keys(&self, number: usize) -> Result<String>;
+
+    fn scope(&self) -> &Scope;
 }
 
-/// What a command does, for messages.
-pub enum Action {
-    /// Builds or rebuilds an index.
-    Build { index: String, table: String },
+/// An index of a table that serves as one that is asked for.
+pub struct ExistingIndex {
+    pub number: usize,
+    pub index: Index,
+    /// Whether it is defined as the index that would be created: PostgreSQL attaches no other to that of another table.
+    pub is_as_created: bool,
+}
+
+/// A command, and what it does.
+pub struct Step<'a> {
+    pub sql: String,
+    pub action: Action<'a>,
+}
+
+/// What a command does.
+pub enum Action<'a> {
+    /// Creates the index of this name and number.
+    Create { index: String, number: usize, table: &'a Target },
+    /// Rebuilds the index of this name, which is not valid.
+    Rebuild { index: String, table: &'a Target },
     /// Drops the index of this name, which is not valid.
     Drop(String),
     /// Attaches an index of a partition to that of the partitioned table.
@@ -37,43 +63,72 @@ pub enum Action {
     Analyze(String),
 }
 
-/// The steps for a family. If `is_concurrent`, none of them blocks writers while it builds an index.
-pub fn list_steps(wanted: &BandIndexes<'_>, family: &[Target], is_concurrent: bool) -> Result<Vec<Step>> {
+/// The steps that build the indexes of a family. If `is_concurrent`, none of them blocks writers meanwhile.
+pub fn list_builds<'a>(wanted: &dyn WantedIndexes, family: &'a [Target], is_concurrent: bool) -> Result<Vec<Step<'a>>> {
     let existing = family.iter().map(|member| Ok((member.oid, wanted.existing(member)?)));
     let existing = existing.collect::<Result<HashMap<_, _>>>()?;
     let concurrently = if is_concurrent { "CONCURRENTLY " } else { "" };
     let names = IndexNames::default();
     let mut plan = Plan { wanted, family, existing: &existing, concurrently, names, steps: Vec::new() };
-    for band in 0..wanted.bands {
+    for number in 0..wanted.count() {
         for member in tables_to_name(family) {
-            plan.complete(member, band, Parent::None)?;
-        }
-    }
-    // A session may have ended before it analyzed the table.
-    let lacks_statistics = |member: &Target| {
-        // The band follows the columns of the scope.
-        let lacks = |ExistingIndex { index, .. }: &ExistingIndex| {
-            index.is_valid && !index.has_statistics(wanted.scope.names().len())
-        };
-        member.is_indexable() && member.open().page_count() > 0 && existing[&member.oid].iter().any(lacks)
-    };
-    let builds = |step: &Step| matches!(step.action, Action::Build { .. });
-    if plan.steps.iter().any(builds) || family.iter().any(lacks_statistics) {
-        for member in tables_to_analyze(family) {
-            plan.push(format!("ANALYZE {}", member.sql()?), Action::Analyze(member.name.clone()));
+            plan.complete(member, number, Parent::None)?;
         }
     }
     Ok(plan.steps)
 }
 
-struct Plan<'a> {
-    wanted: &'a BandIndexes<'a>,
-    family: &'a [Target],
-    /// The indexes on bands of the text that each table has.
+/// Adds the steps that analyze a family, if indexes are built; or if one of their expressions has no statistics, since
+/// a session may have ended before it analyzed the table.
+pub fn add_analyze<'a>(steps: &mut Vec<Step<'a>>, wanted: &dyn WantedIndexes, family: &'a [Target]) -> Result<()> {
+    let lacks_statistics = |member: &Target| {
+        // The band follows the columns of the scope.
+        let lacks = |ExistingIndex { index, .. }: &ExistingIndex| {
+            index.is_valid && !index.has_statistics(wanted.scope().names().len())
+        };
+        let has_rows = member.is_indexable() && member.open().page_count() > 0;
+        Ok(has_rows && wanted.existing(member)?.iter().any(lacks))
+    };
+    let builds = |step: &Step<'_>| matches!(step.action, Action::Create { .. } | Action::Rebuild { .. });
+    if !steps.iter().any(builds) && !family.iter().map(lacks_statistics).collect::<Result<Vec<_>>>()?.contains(&true) {
+        return Ok(());
+    }
+    for table in tables_to_analyze(family) {
+        steps.push(Step { sql: format!("ANALYZE {}", table.sql()?), action: Action::Analyze(table.name.clone()) });
+    }
+    Ok(())
+}
+
+/// Runs the steps, each with a message, and calls `created` after each index that was created.
+pub fn run_steps(steps: &[Step<'_>], created: impl Fn(&str, usize, &Target) -> Result<()>) -> Result<()> {
+    let is_build = |step: &&Step<'_>| matches!(step.action, Action::Create { .. } | Action::Rebuild { .. });
+    let (builds, mut built) = (steps.iter().filter(is_build).count(), 0);
+    for Step { sql, action } in steps {
+        match action {
+            Action::Create { index, table, .. } | Action::Rebuild { index, table } => {
+                built += 1;
+                notice(format!("building index {built} of {builds}: \"{index}\" on table \"{}\"", table.name));
+            }
+            Action::Drop(name) => notice(format!("dropping index \"{name}\", which is not valid")),
+            Action::Analyze(table) => notice(format!("analyzing table \"{table}\"")),
+            Action::Attach => {}
+        }
+        execute(sql)?;
+        if let Action::Create { index, number, table } = action {
+            created(index, *number, table)?;
+        }
+    }
+    Ok(())
+}
+
+struct Plan<'a, 'f> {
+    wanted: &'a dyn WantedIndexes,
+    family: &'f [Target],
+    /// The indexes of each table.
     existing: &'a HashMap<Oid, Vec<ExistingIndex>>,
     concurrently: &'static str,
     names: IndexNames,
-    steps: Vec<Step>,
+    steps: Vec<Step<'f>>,
 }
 
 /// The index that the index of a partition is attached to.
@@ -99,19 +154,19 @@ impl Built {
     }
 }
 
-impl<'a> Plan<'a> {
-    /// Gives a table and its partitions their indexes on a band. With a `parent`, an index is used if it is attached to
+impl<'a, 'f> Plan<'a, 'f> {
+    /// Gives a table and its partitions their indexes of a number. With a `parent`, an index is used if it is attached to
     /// that one, or can be.
-    fn complete(&mut self, table: &Target, band: usize, parent: Parent) -> Result<Built> {
+    fn complete(&mut self, table: &'f Target, number: usize, parent: Parent) -> Result<Built> {
         let is_usable = |existing: &&ExistingIndex| match existing.index.is_partition {
             _ if parent == Parent::None => true,
             true => parent_of(existing.index.oid).map(Parent::Index) == Some(parent),
             false => existing.is_as_created,
         };
-        let usable: Vec<_> = self.indexes_on(table, band).filter(is_usable).collect();
+        let usable: Vec<_> = self.indexes_on(table, number).filter(is_usable).collect();
         let indexes: Vec<_> = usable.iter().map(|existing| &existing.index).collect();
         if !table.is_partitioned() {
-            self.drop_invalid(table, band)?;
+            self.drop_invalid(table, number)?;
         }
         // A valid index is complete: that of a partitioned table is valid only if all partitions have theirs.
         if let Some(index) = indexes.iter().find(|index| index.is_valid) {
@@ -119,35 +174,35 @@ impl<'a> Plan<'a> {
         }
         if table.is_partitioned() {
             let incomplete = usable.iter().find(|existing| existing.is_as_created);
-            return self.complete_partitioned(table, band, incomplete.map(|existing| &existing.index));
+            return self.complete_partitioned(table, number, incomplete.map(|existing| &existing.index));
         }
         let Some(attached) = indexes.iter().find(|index| index.is_partition) else {
-            return self.create(table, band, "");
+            return self.create(table, number, "");
         };
         // Rebuild it: PostgreSQL drops an attached index only together with its parent.
         let built = Built::of(table, attached)?;
-        let action = Action::Build { index: attached.name()?, table: table.name.clone() };
+        let action = Action::Rebuild { index: attached.name()?, table };
         self.push(format!("REINDEX INDEX {}{}", self.concurrently, built.sql), action);
         Ok(built)
     }
 
-    /// Gives the partitions of a table their indexes on a band, and then the table its own: `index`, which is not valid
+    /// Gives the partitions of a table their indexes of a number, and then the table its own: `index`, which is not valid
     /// yet, or a new one.
-    fn complete_partitioned(&mut self, table: &Target, band: usize, index: Option<&Index>) -> Result<Built> {
-        if index.is_none() && self.concurrently.is_empty() && !self.has_incomplete_part(table, band) {
+    fn complete_partitioned(&mut self, table: &'f Target, number: usize, index: Option<&Index>) -> Result<Built> {
+        if index.is_none() && self.concurrently.is_empty() && !self.has_incomplete_part(table, number) {
             // One command builds the indexes of all partitions. It also attaches existing indexes that are not valid:
             // drop these first.
-            self.drop_invalid(table, band)?;
-            return self.create(table, band, "");
+            self.drop_invalid(table, number)?;
+            return self.create(table, number, "");
         }
         let parent = index.map_or(Parent::NotBuilt, |index| Parent::Index(index.oid));
         let mut parts = Vec::new();
         for partition in self.partitions(table) {
-            parts.push(self.complete(partition, band, parent)?);
+            parts.push(self.complete(partition, number, parent)?);
         }
         let built = match index {
             Some(index) => Built::of(table, index)?,
-            None => self.create(table, band, "ONLY ")?,
+            None => self.create(table, number, "ONLY ")?,
         };
         for part in parts.iter().filter(|part| !part.is_attached) {
             self.push(format!("ALTER INDEX {} ATTACH PARTITION {}", built.sql, part.sql), Action::Attach);
@@ -155,13 +210,13 @@ impl<'a> Plan<'a> {
         Ok(built)
     }
 
-    /// Drops the indexes of a table and its partitions on a band that are not valid, and can be dropped alone. An error
+    /// Drops the indexes of a table and its partitions of a number that are not valid, and can be dropped alone. An error
     /// if a session is still building one of them.
-    fn drop_invalid(&mut self, table: &Target, band: usize) -> Result<()> {
+    fn drop_invalid(&mut self, table: &Target, number: usize) -> Result<()> {
         for partition in self.partitions(table) {
-            self.drop_invalid(partition, band)?;
+            self.drop_invalid(partition, number)?;
         }
-        let indexes = self.indexes_on(table, band).map(|existing| &existing.index);
+        let indexes = self.indexes_on(table, number).map(|existing| &existing.index);
         for index in indexes.filter(|index| index.is_left_behind() && !table.is_partitioned()) {
             let name = index.name()?;
             if is_being_built(index.oid, table.oid)? {
@@ -177,36 +232,36 @@ impl<'a> Plan<'a> {
     }
 
     /// Creates an index. `only` is "ONLY " for a partitioned table whose partitions' indexes are built apart.
-    fn create(&mut self, table: &Target, band: usize, only: &str) -> Result<Built> {
-        let name = self.names.choose(table, &format!("simhash_band{band}"), self.wanted.scope)?;
+    fn create(&mut self, table: &'f Target, number: usize, only: &str) -> Result<Built> {
+        let name = self.names.choose(table, &self.wanted.key_name(number), self.wanted.scope())?;
         let concurrently = if table.is_partitioned() { "" } else { self.concurrently };
-        let (quoted, keys) = (quote_identifier(&name), self.wanted.keys(band));
+        let (quoted, keys) = (quote_identifier(&name), self.wanted.keys(number)?);
         let sql = format!("CREATE INDEX {concurrently}{quoted} ON {only}{} USING btree ({keys})", table.sql()?);
         let built = Built { sql: table.index_sql(&name)?, is_attached: false };
-        self.push(sql, Action::Build { index: name, table: table.name.clone() });
+        self.push(sql, Action::Create { index: name, number, table });
         Ok(built)
     }
 
-    fn push(&mut self, sql: String, action: Action) {
+    fn push(&mut self, sql: String, action: Action<'f>) {
         self.steps.push(Step { sql, action });
     }
 
-    /// The indexes of a table on a band.
-    fn indexes_on(&self, table: &Target, band: usize) -> impl Iterator<Item = &'a ExistingIndex> + use<'a> {
-        self.existing.get(&table.oid).into_iter().flatten().filter(move |existing| existing.band == band)
+    /// The indexes of a table with a number.
+    fn indexes_on(&self, table: &Target, number: usize) -> impl Iterator<Item = &'a ExistingIndex> + use<'a> {
+        self.existing.get(&table.oid).into_iter().flatten().filter(move |existing| existing.number == number)
     }
 
     /// Whether a partitioned table among the partitions of a table has an index that some of its partitions lack.
-    fn has_incomplete_part(&self, table: &Target, band: usize) -> bool {
+    fn has_incomplete_part(&self, table: &Target, number: usize) -> bool {
         let is_incomplete = |part: &&Target| {
-            part.is_partitioned() && self.indexes_on(part, band).any(|existing| !existing.index.is_valid)
-                || self.has_incomplete_part(part, band)
+            part.is_partitioned() && self.indexes_on(part, number).any(|existing| !existing.index.is_valid)
+                || self.has_incomplete_part(part, number)
         };
         self.partitions(table).iter().any(is_incomplete)
     }
 
     /// The partitions of a table that can have indexes.
-    fn partitions(&self, table: &Target) -> Vec<&'a Target> {
+    fn partitions(&self, table: &Target) -> Vec<&'f Target> {
         let is_partition = |member: &&Target| !member.is_foreign() && parent_of(member.oid) == Some(table.oid);
         let partitions = if table.is_partitioned() { self.family } else { &[] };
         partitions.iter().filter(is_partition).collect()
@@ -220,7 +275,8 @@ fn is_being_built(index: Oid, table: Oid) -> Result<bool> {
     let query = format!(
         "SELECT 'yes' FROM pg_catalog.pg_stat_progress_create_index AS p \
          WHERE p.index_relid = {index} OR p.index_relid IS NULL AND p.datname = pg_catalog.current_database() \
-             AND EXISTS (SELECT FROM pg_catalog.pg_locks AS l WHERE l.pid = p.pid AND l.relation = {table})"
+             AND EXISTS (SELECT FROM pg_catalog.pg_locks AS l WHERE l.pid = p.pid AND l.relation = {table} \
+                 AND l.mode = 'ShareUpdateExclusiveLock')"
     );
     Ok(!query_strings(&query)?.is_empty())
 }

@@ -16,9 +16,10 @@ use postgres::json::RawJsonb;
 use postgres::spi::execute;
 
 use super::block_indexes::BlockIndexes;
-use super::building::{IndexNames, analyze, tables_to_name};
+use super::building::analyze;
 use super::columns::Columns;
 use super::command;
+use super::index_steps::{Action, list_builds, run_steps};
 use super::prefix::Prefix;
 use crate::sql::arguments::{required, required_name};
 use crate::sql::fingerprint::blocks::check_layout;
@@ -62,48 +63,16 @@ fn attach(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<()> {
         let names = columns.names().into_iter().chain(wanted.scope.names().iter().map(String::as_str));
         analyzed_columns = format!(" ({})", names.map(quote_identifier).collect::<Vec<_>>().join(", "));
     }
-    if build(wanted, family)? == 0 && !is_new {
+    let steps = list_builds(wanted, family, false)?;
+    run_steps(&steps, |index, block, table| {
+        wanted.label_commands(table, index, block)?.iter().try_for_each(|label| execute(label).map(drop))
+    })?;
+    if !is_new && steps.iter().all(|step| matches!(step.action, Action::Drop(_))) {
         notice(format!("table \"{}\" is already attached, skipping", table.name));
         return Ok(());
     }
     analyze(family, &analyzed_columns)?;
     let condition = wanted.source.condition(wanted.has_columns().then(|| wanted.prefix.fingerprint()));
     notice(format!("search with: WHERE {}{condition}", wanted.scope.condition()));
-    Ok(())
-}
-
-/// Builds the indexes that a family lacks, and returns their number.
-fn build(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<usize> {
-    drop_invalid(wanted, family)?;
-    let mut missing = Vec::new();
-    for member in tables_to_name(family) {
-        for block in 0..wanted.blocks {
-            if !wanted.existing(member, block)?.iter().any(|index| index.is_valid) {
-                missing.push((member, block));
-            }
-        }
-    }
-    let mut names = IndexNames::default();
-    for (number, &(member, block)) in (1..).zip(&missing) {
-        let (name, command) = wanted.create_command(&mut names, member, block)?;
-        notice(format!("building index {number} of {}: \"{name}\" on table \"{}\"", missing.len(), member.name));
-        execute(&command)?;
-        for label in wanted.label_commands(member, &name, block)? {
-            execute(&label)?;
-        }
-    }
-    Ok(missing.len())
-}
-
-/// Drops the indexes that a failed REINDEX or CREATE INDEX CONCURRENTLY has left.
-fn drop_invalid(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<()> {
-    let members = family.iter().filter(|member| !member.is_partitioned());
-    for (member, block) in members.flat_map(|member| (0..wanted.blocks).map(move |block| (member, block))) {
-        for index in wanted.existing(member, block)?.iter().filter(|index| index.is_left_behind()) {
-            let name = index.name()?;
-            notice(format!("dropping index \"{name}\", which is not valid"));
-            execute(&format!("DROP INDEX {}", member.index_sql(&name)?))?;
-        }
-    }
     Ok(())
 }

@@ -11,13 +11,12 @@ use postgres::catalog::target::Target;
 use postgres::error::{Explain, Result, invalid_parameter, notice};
 use postgres::json::RawJsonb;
 use postgres::settings::search_path;
-use postgres::spi::execute;
 use postgres::text::{RawText, from_bytes, text_from_server_string};
 use simhash::fingerprint::bands::MAX_BANDS;
 
 use super::band_indexes::{BandIndexes, SourceText};
 use super::command;
-use super::index_steps::{Action, list_steps};
+use super::index_steps::{Step, add_analyze, list_builds, run_steps};
 use crate::sql::arguments::required;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND, SIMHASH_SIZE};
 use crate::sql::indexed::scope::Scope;
@@ -42,20 +41,7 @@ fn simhash_index(
             notice(format!("table \"{}\" already has these indexes, skipping", family[0].name));
             return Ok(());
         }
-        let builds = steps.iter().filter(|step| matches!(step.action, Action::Build { .. })).count();
-        let mut number = 0;
-        for step in steps {
-            match step.action {
-                Action::Build { index, table } => {
-                    number += 1;
-                    notice(format!("building index {number} of {builds}: \"{index}\" on table \"{table}\""));
-                }
-                Action::Drop(name) => notice(format!("dropping index \"{name}\", which is not valid")),
-                Action::Analyze(table) => notice(format!("analyzing table \"{table}\"")),
-                Action::Attach => {}
-            }
-            execute(&step.sql)?;
-        }
+        run_steps(&steps, |_, _, _| Ok(()))?;
         notice(format!("search with: WHERE {}", wanted.condition()?));
         Ok(())
     };
@@ -73,15 +59,25 @@ fn simhash_index_commands(
 ) -> Result<SetOfIterator<'static, AnyElement>> {
     let target = required(target, "target")?;
     let asked = Asked::read(source, options, bands, scope)?;
-    let list = |schema, family: &[Target]| list_steps(&asked.indexes(schema, family)?, family, true);
+    let list = |schema, family: &[Target]| {
+        let steps = list_steps(&asked.indexes(schema, family)?, family, true)?;
+        Ok(steps.into_iter().map(|step| step.sql).collect::<Vec<_>>())
+    };
     let steps = Target::lock_indexable(target, ACCESS_SHARE, |table| command::run(call, table, ACCESS_SHARE, list))?;
     if !steps.is_empty() {
         let subject =
             if steps.len() == 1 { "1 command is".to_owned() } else { format!("{} commands are", steps.len()) };
         notice(format!("{subject} to be run, each by itself and outside a transaction block (in psql: \\gexec)"));
     }
-    let commands = steps.iter().map(|step| text_from_server_string(&step.sql)).collect::<Result<Vec<_>, _>>()?;
+    let commands = steps.iter().map(|sql| text_from_server_string(sql)).collect::<Result<Vec<_>, _>>()?;
     Ok(SetOfIterator::new(commands))
+}
+
+/// The steps that build and analyze the indexes of a family.
+fn list_steps<'a>(wanted: &BandIndexes<'_>, family: &'a [Target], is_concurrent: bool) -> Result<Vec<Step<'a>>> {
+    let mut steps = list_builds(wanted, family, is_concurrent)?;
+    add_analyze(&mut steps, wanted, family)?;
+    Ok(steps)
 }
 
 /// The arguments of both functions.

@@ -58,3 +58,20 @@ SELECT simhash_detach('family_parent');
 -- A child that had its own columns keeps them.
 SELECT relid, (pg_temp.attached(relid)).*
 FROM unnest('{family_parent,family_child,family_grandchild,family_other}'::regclass[]) AS relid;
+
+-- A dump of a table with a foreign partition leaves the index of the whole table incomplete. Its partitions keep theirs,
+-- and one that lacks an index gets it.
+CREATE TABLE hub (id integer, part integer, f bigint) PARTITION BY LIST (part);
+CREATE TABLE hub_1 PARTITION OF hub FOR VALUES IN (1);
+CREATE FOREIGN DATA WRAPPER nowhere;
+CREATE SERVER nowhere FOREIGN DATA WRAPPER nowhere;
+CREATE FOREIGN TABLE hub_2 PARTITION OF hub FOR VALUES IN (2) SERVER nowhere;
+CREATE INDEX whole_0 ON ONLY hub (simhash_block(f, 0, 2), f);
+CREATE INDEX whole_1 ON ONLY hub (simhash_block(f, 1, 2), f);
+CREATE INDEX part_0 ON hub_1 (simhash_block(f, 0, 2), f);
+ALTER INDEX whole_0 ATTACH PARTITION part_0;
+SELECT simhash_attach('hub', 'f', blocks => 2);
+SELECT simhash_attach('hub', 'f', blocks => 2);
+SELECT indexrelid::regclass, inhparent::regclass, pg_get_indexdef(indexrelid)
+FROM pg_index LEFT JOIN pg_inherits ON inhrelid = indexrelid WHERE indrelid::regclass::text ~ '^hub' ORDER BY 1;
+DROP FOREIGN DATA WRAPPER nowhere CASCADE;
