@@ -155,8 +155,8 @@ impl Built {
 }
 
 impl<'a, 'f> Plan<'a, 'f> {
-    /// Gives a table and its partitions their indexes of a number. With a `parent`, an index is used if it is attached to
-    /// that one, or can be.
+    /// Gives a table and its partitions their indexes with a number. With a `parent`, an index is used if it is
+    /// attached to that one, or can be.
     fn complete(&mut self, table: &'f Target, number: usize, parent: Parent) -> Result<Built> {
         let is_usable = |existing: &&ExistingIndex| match existing.index.is_partition {
             _ if parent == Parent::None => true,
@@ -186,8 +186,8 @@ impl<'a, 'f> Plan<'a, 'f> {
         Ok(built)
     }
 
-    /// Gives the partitions of a table their indexes of a number, and then the table its own: `index`, which is not valid
-    /// yet, or a new one.
+    /// Gives the partitions of a table their indexes with a number, and then the table its own: `index`, which is not
+    /// valid yet, or a new one.
     fn complete_partitioned(&mut self, table: &'f Target, number: usize, index: Option<&Index>) -> Result<Built> {
         if index.is_none() && self.concurrently.is_empty() && !self.has_incomplete_part(table, number) {
             // One command builds the indexes of all partitions. It also attaches existing indexes that are not valid:
@@ -210,8 +210,8 @@ impl<'a, 'f> Plan<'a, 'f> {
         Ok(built)
     }
 
-    /// Drops the indexes of a table and its partitions of a number that are not valid, and can be dropped alone. An error
-    /// if a session is still building one of them.
+    /// Drops the indexes with a number of a table and its partitions that are not valid, and can be dropped alone. An
+    /// error if a session is still building one of them.
     fn drop_invalid(&mut self, table: &Target, number: usize) -> Result<()> {
         for partition in self.partitions(table) {
             self.drop_invalid(partition, number)?;
