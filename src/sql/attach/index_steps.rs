@@ -49,6 +49,12 @@ pub struct Step<'a> {
     pub action: Action<'a>,
 }
 
+impl Step<'_> {
+    fn builds(&self) -> bool {
+        matches!(self.action, Action::Create { .. } | Action::Rebuild { .. })
+    }
+}
+
 /// What a command does.
 pub enum Action<'a> {
     /// Creates the index of this name and number.
@@ -89,8 +95,8 @@ pub fn add_analyze<'a>(steps: &mut Vec<Step<'a>>, wanted: &dyn WantedIndexes, fa
         let has_rows = member.is_indexable() && member.open().page_count() > 0;
         Ok(has_rows && wanted.existing(member)?.iter().any(lacks))
     };
-    let builds = |step: &Step<'_>| matches!(step.action, Action::Create { .. } | Action::Rebuild { .. });
-    if !steps.iter().any(builds) && !family.iter().map(lacks_statistics).collect::<Result<Vec<_>>>()?.contains(&true) {
+    let lacking = family.iter().map(lacks_statistics).collect::<Result<Vec<_>>>()?;
+    if !steps.iter().any(Step::builds) && !lacking.contains(&true) {
         return Ok(());
     }
     for table in tables_to_analyze(family) {
@@ -101,8 +107,7 @@ pub fn add_analyze<'a>(steps: &mut Vec<Step<'a>>, wanted: &dyn WantedIndexes, fa
 
 /// Runs the steps, each with a message, and calls `created` after each index that was created.
 pub fn run_steps(steps: &[Step<'_>], created: impl Fn(&str, usize, &Target) -> Result<()>) -> Result<()> {
-    let is_build = |step: &&Step<'_>| matches!(step.action, Action::Create { .. } | Action::Rebuild { .. });
-    let (builds, mut built) = (steps.iter().filter(is_build).count(), 0);
+    let (builds, mut built) = (steps.iter().filter(|step| step.builds()).count(), 0);
     for Step { sql, action } in steps {
         match action {
             Action::Create { index, table, .. } | Action::Rebuild { index, table } => {
