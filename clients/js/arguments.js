@@ -92,8 +92,9 @@ function writeValue(key, value) {
     throw new RangeError(`simhash option "${key}" is a Number beyond 2**53, which may be rounded. Use a BigInt.`)
   }
   const json = JSON.stringify(value)
-  // JSON.stringify writes a Map and a Set as {}.
-  if (json === undefined || value instanceof Map || value instanceof Set) {
+  // JSON.stringify writes a Map and a Set as {}, and typed arrays as objects.
+  const isOther = ['[object Map]', '[object Set]'].includes(Object.prototype.toString.call(value))
+  if (json === undefined || isOther || ArrayBuffer.isView(value)) {
     throw new TypeError(`simhash option "${key}" must be a JSON value, not ${typeName(value)}`)
   }
   return json

@@ -197,6 +197,10 @@ impl Expression {
         unsafe { pg_sys::exprInputCollation(self.as_ptr()) }
     }
 
+    pub fn is_parameter(self) -> bool {
+        self.tag() == NodeTag::T_Param
+    }
+
     /// The column that this refers to; None for any other node, and for OLD and NEW in RETURNING.
     pub fn column<'a>(self) -> Option<&'a pg_sys::Var> {
         let column = self.node::<pg_sys::Var>()?;

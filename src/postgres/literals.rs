@@ -6,7 +6,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use pgrx::pg_sys::{self, NodeTag};
+use pgrx::pg_sys::{self, NodeTag, Oid};
 use pgrx::prelude::*;
 
 use crate::built_in::is_allowed_type;
@@ -20,7 +20,7 @@ pub struct Literals {
     /// Constants of the type `unknown`. The parameter of the first one is -1, that of the second one -2.
     values: Vec<*mut pg_sys::Const>,
     /// The first type of a literal whose values other code than PostgreSQL's own may read.
-    pub refused: Option<pg_sys::Oid>,
+    pub refused: Option<Oid>,
 }
 
 impl Literals {
@@ -109,15 +109,17 @@ unsafe fn write_as_cast(call: *mut pg_sys::FuncCall) {
             && is_plain
             && is_string(argument)
         {
-            let name = pg_sys::makeTypeNameFromNameList(funcname);
-            let found = pg_sys::LookupTypeNameExtended(std::ptr::null_mut(), name, std::ptr::null_mut(), false, true);
-            if !found.is_null() {
-                let is_composite = pg_sys::typeTypeRelid(found) != pg_sys::InvalidOid;
-                pg_sys::ReleaseSysCache(found);
-                if !is_composite {
-                    let cast = pg_sys::TypeCast { type_: NodeTag::T_TypeCast, arg: argument, typeName: name, location };
-                    call.cast::<pg_sys::TypeCast>().write(cast);
-                }
+            let (null, name) = (std::ptr::null_mut(), pg_sys::makeTypeNameFromNameList(funcname));
+            let found = pg_sys::LookupTypeNameExtended(null, name, std::ptr::null_mut(), false, true);
+            if found.is_null() {
+                return;
+            }
+            let (data_type, is_composite) = (pg_sys::typeTypeId(found), pg_sys::typeTypeRelid(found) != Oid::INVALID);
+            pg_sys::ReleaseSysCache(found);
+            if !is_composite && pg_sys::get_typisdefined(data_type) {
+                let name = pg_sys::makeTypeNameFromOid(data_type, -1);
+                let cast = pg_sys::TypeCast { type_: NodeTag::T_TypeCast, arg: argument, typeName: name, location };
+                call.cast::<pg_sys::TypeCast>().write(cast);
             }
         }
     }
@@ -126,12 +128,14 @@ unsafe fn write_as_cast(call: *mut pg_sys::FuncCall) {
 /// The parser's hook for a parameter: one that stands for a literal; null, and so an error, for one of the user.
 #[pg_guard]
 unsafe extern "C-unwind" fn as_parameter(
-    _state: *mut pg_sys::ParseState,
+    state: *mut pg_sys::ParseState,
     reference: *mut pg_sys::ParamRef,
 ) -> *mut pg_sys::Node {
-    // SAFETY: the parser passes a valid node. The new node is all zeros, which is valid, but for what is set.
+    // SAFETY: the parser passes its state, which has the literals, and a valid node. The new node is all zeros, which
+    // is valid, but for what is set.
     unsafe {
-        if (*reference).number > 0 {
+        let literals = &*(*state).p_ref_hook_state.cast::<Literals>();
+        if !(-(literals.values.len() as c_int)..0).contains(&(*reference).number) {
             return std::ptr::null_mut();
         }
         let parameter = pg_sys::palloc0(size_of::<pg_sys::Param>()).cast::<pg_sys::Param>();
@@ -151,7 +155,7 @@ unsafe extern "C-unwind" fn as_parameter(
 unsafe extern "C-unwind" fn coerced(
     state: *mut pg_sys::ParseState,
     parameter: *mut pg_sys::Param,
-    data_type: pg_sys::Oid,
+    data_type: Oid,
     modifier: i32,
     location: c_int,
 ) -> *mut pg_sys::Node {
@@ -160,7 +164,7 @@ unsafe extern "C-unwind" fn coerced(
         let literals = &mut *(*state).p_ref_hook_state.cast::<Literals>();
         if !is_allowed_type(data_type) {
             literals.refused.get_or_insert(data_type);
-            return pg_sys::makeNullConst(data_type, -1, pg_sys::InvalidOid).cast();
+            return pg_sys::makeNullConst(data_type, -1, Oid::INVALID).cast();
         }
         let literal = literals.values[(-1 - (*parameter).paramid) as usize];
         let (context, form) = (pg_sys::CoercionContext::COERCION_IMPLICIT, pg_sys::CoercionForm::COERCE_IMPLICIT_CAST);

@@ -102,7 +102,13 @@ fn parse(
             return Err(not_supported(format!("cannot use type {} in {name}", type_name(refused)?))
                 .with_detail("To read a literal of this type, PostgreSQL may run other code than its own."));
         }
-        Expression::new(tree).ok_or_else(not_one_expression)
+        let tree = Expression::new(tree).ok_or_else(not_one_expression)?;
+        if tree.parts().into_iter().any(Expression::is_parameter) {
+            let message = format!("could not determine the type of a literal in {name}");
+            return Err(user_error(PgSqlErrorCode::ERRCODE_INDETERMINATE_DATATYPE, message)
+                .with_hint("Write its type, as in 'a'::text."));
+        }
+        Ok(tree)
     })
 }
 

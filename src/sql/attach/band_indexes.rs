@@ -24,7 +24,7 @@ use postgres::row_expression::{Argument, parse_index_key};
 use postgres::settings::{restoring_settings, set_locally};
 use simhash::fingerprint::bands::DEFAULT_BANDS;
 
-use super::index_steps::{ExistingIndex, WantedIndexes};
+use super::index_steps::WantedIndexes;
 use crate::sql::fingerprint::options::laid_over;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::check_is_stored;
@@ -50,7 +50,7 @@ impl WantedIndexes for BandIndexes<'_> {
         self.bands
     }
 
-    fn existing(&self, table: &Target) -> Result<Vec<ExistingIndex>> {
+    fn existing(&self, table: &Target) -> Result<Vec<(usize, Index)>> {
         let relation = table.open();
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
         let text = self.text.in_table(&relation)?;
@@ -64,12 +64,7 @@ impl WantedIndexes for BandIndexes<'_> {
                 && band_index.has_default_equality
                 && !band_index.is_partial;
             if is_wanted {
-                let is_as_created = index.is_unconstrained
-                    && index.columns.len() == scope.len() + 2
-                    && index.keys[scope.len()..].iter().all(|key| key.value.column().is_none())
-                    && band_index.call.text.equals(text)
-                    && band_index.call.options_json()? == self.text.options.json.as_deref().unwrap_or("{}");
-                existing.push(ExistingIndex { number: band_index.call.band, index, is_as_created });
+                existing.push((band_index.call.band, index));
             }
         }
         Ok(existing)
@@ -79,11 +74,10 @@ impl WantedIndexes for BandIndexes<'_> {
         format!("simhash_band{number}")
     }
 
-    fn keys(&self, number: usize) -> Result<String> {
+    fn keys(&self, number: usize) -> Result<[String; 2]> {
         let Self { text, band_function, size_function, .. } = self;
         let (sql, options) = (&text.sql, text.options.sql());
-        let band = format!("{band_function}({sql}, {number}{options})");
-        Ok(self.scope.keys([band, format!("{size_function}({sql}{options})")]))
+        Ok([format!("{band_function}({sql}, {number}{options})"), format!("{size_function}({sql}{options})")])
     }
 
     fn scope(&self) -> &Scope {

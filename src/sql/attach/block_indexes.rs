@@ -21,7 +21,7 @@ use postgres::catalog::target::Target;
 use postgres::error::{Explain, Result, user_error};
 use postgres::text::to_server;
 
-use super::index_steps::{ExistingIndex, WantedIndexes};
+use super::index_steps::WantedIndexes;
 use super::prefix::{Maker, Prefix};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::is_made_from;
@@ -45,7 +45,7 @@ impl WantedIndexes for BlockIndexes<'_> {
     }
 
     /// Indexes under another prefix do not count, because they go with that prefix.
-    fn existing(&self, table: &Target) -> Result<Vec<ExistingIndex>> {
+    fn existing(&self, table: &Target) -> Result<Vec<(usize, Index)>> {
         let relation = table.open();
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
         let mut existing = Vec::new();
@@ -59,11 +59,7 @@ impl WantedIndexes for BlockIndexes<'_> {
                 && fingerprint_in(&relation, &index, RowValue::Expression(key.call.fingerprint)).is_some()
                 && self.prefix.maker_of(index.oid, 0)? != Maker::OtherPrefix
             {
-                let is_as_created = index.is_unconstrained
-                    && index.columns.len() == scope.len() + 2
-                    && index.keys.len() == index.columns.len()
-                    && index.keys[scope.len()].value.column().is_some() == self.has_columns();
-                existing.push(ExistingIndex { number: key.call.block as usize, index, is_as_created });
+                existing.push((key.call.block as usize, index));
             }
         }
         Ok(existing)
@@ -73,14 +69,12 @@ impl WantedIndexes for BlockIndexes<'_> {
         self.prefix.block_name(number as i32)
     }
 
-    fn keys(&self, number: usize) -> Result<String> {
+    fn keys(&self, number: usize) -> Result<[String; 2]> {
         let block = number as i32;
-        let keys = if self.has_columns() {
-            [self.prefix.block_name(block), self.prefix.fingerprint().to_owned()].map(quote_identifier)
-        } else {
-            [self.source.block_sql(self.schema, block, self.blocks)?, self.source.fingerprint_sql(self.schema)?]
-        };
-        Ok(self.scope.keys(keys))
+        if self.has_columns() {
+            return Ok([self.prefix.block_name(block), self.prefix.fingerprint().to_owned()].map(quote_identifier));
+        }
+        Ok([self.source.block_sql(self.schema, block, self.blocks)?, self.source.fingerprint_sql(self.schema)?])
     }
 
     fn scope(&self) -> &Scope {

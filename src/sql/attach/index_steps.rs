@@ -9,38 +9,35 @@ use std::collections::HashMap;
 use pgrx::pg_sys::Oid;
 use pgrx::prelude::PgSqlErrorCode;
 use pgrx::spi::quote_identifier;
-use postgres::catalog::index::Index;
+use postgres::catalog::index::{Index, IndexKey};
 use postgres::catalog::partition::ancestors;
 use postgres::catalog::relation::Relation;
+use postgres::catalog::row_value::RowValue;
 use postgres::catalog::target::Target;
 use postgres::error::{Explain, Result, notice, user_error};
+use postgres::expression::Expression;
+use postgres::row_expression::{Argument, parse_index_key};
 use postgres::spi::{execute, query_strings};
 
 use super::building::{IndexNames, tables_to_analyze, tables_to_name};
 use crate::sql::indexed::scope::Scope;
 
+const KEY: Argument<'static> = Argument { name: c"key", context: c"key of an index" };
+
 /// The indexes that a command asks for, by their numbers from 0 on: on bands, or on blocks.
 pub trait WantedIndexes {
     fn count(&self) -> usize;
 
-    /// The indexes of a table, valid or not, that serve as these.
-    fn existing(&self, table: &Target) -> Result<Vec<ExistingIndex>>;
+    /// The indexes of a table, valid or not, that serve as these, with their numbers.
+    fn existing(&self, table: &Target) -> Result<Vec<(usize, Index)>>;
 
     /// The name of the band or block, for that of the index.
     fn key_name(&self, number: usize) -> String;
 
-    /// The keys as SQL, those of the scope first.
-    fn keys(&self, number: usize) -> Result<String>;
+    /// The keys behind the scope, as SQL.
+    fn keys(&self, number: usize) -> Result<[String; 2]>;
 
     fn scope(&self) -> &Scope;
-}
-
-/// An index of a table that serves as one that is asked for.
-pub struct ExistingIndex {
-    pub number: usize,
-    pub index: Index,
-    /// Whether it is defined as the index that would be created: PostgreSQL attaches no other to that of another table.
-    pub is_as_created: bool,
 }
 
 /// A command, and what it does.
@@ -89,9 +86,7 @@ pub fn list_builds<'a>(wanted: &dyn WantedIndexes, family: &'a [Target], is_conc
 pub fn add_analyze<'a>(steps: &mut Vec<Step<'a>>, wanted: &dyn WantedIndexes, family: &'a [Target]) -> Result<()> {
     let lacks_statistics = |member: &Target| {
         // The band follows the columns of the scope.
-        let lacks = |ExistingIndex { index, .. }: &ExistingIndex| {
-            index.is_valid && !index.has_statistics(wanted.scope().names().len())
-        };
+        let lacks = |(_, index): &(_, Index)| index.is_valid && !index.has_statistics(wanted.scope().names().len());
         let has_rows = member.is_indexable() && member.open().page_count() > 0;
         Ok(has_rows && wanted.existing(member)?.iter().any(lacks))
     };
@@ -130,7 +125,7 @@ struct Plan<'a, 'f> {
     wanted: &'a dyn WantedIndexes,
     family: &'f [Target],
     /// The indexes of each table.
-    existing: &'a HashMap<Oid, Vec<ExistingIndex>>,
+    existing: &'a HashMap<Oid, Vec<(usize, Index)>>,
     concurrently: &'static str,
     names: IndexNames,
     steps: Vec<Step<'f>>,
@@ -160,16 +155,16 @@ impl Built {
 }
 
 impl<'a, 'f> Plan<'a, 'f> {
-    /// Gives a table and its partitions their indexes with a number. With a `parent`, an index is used if it is
-    /// attached to that one, or can be.
+    /// Gives a table and its partitions their indexes with a number. With a `parent`, the index is used that is
+    /// attached to it, or else one that can be.
     fn complete(&mut self, table: &'f Target, number: usize, parent: Parent) -> Result<Built> {
-        let is_usable = |existing: &&ExistingIndex| match existing.index.is_partition {
-            _ if parent == Parent::None => true,
-            true => parent_of(existing.index.oid).map(Parent::Index) == Some(parent),
-            false => existing.is_as_created,
-        };
-        let usable: Vec<_> = self.indexes_on(table, number).filter(is_usable).collect();
-        let indexes: Vec<_> = usable.iter().map(|existing| &existing.index).collect();
+        let mut indexes: Vec<_> = self.indexes_on(table, number).collect();
+        if parent != Parent::None {
+            let is_attached = |index: &&Index| parent_of(index.oid).map(Parent::Index) == Some(parent);
+            let attached: Vec<_> = indexes.iter().copied().filter(is_attached).collect();
+            indexes.retain(|index| !index.is_partition);
+            indexes = if attached.is_empty() { self.as_created(table, number, indexes)? } else { attached };
+        }
         if !table.is_partitioned() {
             self.drop_invalid(table, number)?;
         }
@@ -178,8 +173,8 @@ impl<'a, 'f> Plan<'a, 'f> {
             return Built::of(table, index);
         }
         if table.is_partitioned() {
-            let incomplete = usable.iter().find(|existing| existing.is_as_created);
-            return self.complete_partitioned(table, number, incomplete.map(|existing| &existing.index));
+            let incomplete = self.as_created(table, number, indexes)?.first().copied();
+            return self.complete_partitioned(table, number, incomplete);
         }
         let Some(attached) = indexes.iter().find(|index| index.is_partition) else {
             return self.create(table, number, "");
@@ -221,10 +216,9 @@ impl<'a, 'f> Plan<'a, 'f> {
         for partition in self.partitions(table) {
             self.drop_invalid(partition, number)?;
         }
-        let indexes = self.indexes_on(table, number).map(|existing| &existing.index);
-        for index in indexes.filter(|index| index.is_left_behind() && !table.is_partitioned()) {
+        for index in self.indexes_on(table, number).filter(|index| index.is_left_behind() && !table.is_partitioned()) {
             let name = index.name()?;
-            if is_being_built(index.oid, table.oid)? {
+            if is_being_built(table.oid)? {
                 let message = format!("index \"{name}\" is being built by another session");
                 return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_IN_USE, message)
                     .with_hint("List the commands again when that session has ended its command."));
@@ -240,11 +234,30 @@ impl<'a, 'f> Plan<'a, 'f> {
     fn create(&mut self, table: &'f Target, number: usize, only: &str) -> Result<Built> {
         let name = self.names.choose(table, &self.wanted.key_name(number), self.wanted.scope())?;
         let concurrently = if table.is_partitioned() { "" } else { self.concurrently };
-        let (quoted, keys) = (quote_identifier(&name), self.wanted.keys(number)?);
+        let (quoted, keys) = (quote_identifier(&name), self.wanted.scope().keys(self.wanted.keys(number)?));
         let sql = format!("CREATE INDEX {concurrently}{quoted} ON {only}{} USING btree ({keys})", table.sql()?);
         let built = Built { sql: table.index_sql(&name)?, is_attached: false };
         self.push(sql, Action::Create { index: name, number, table });
         Ok(built)
+    }
+
+    /// Those of these indexes of a table that are defined as the one that would be created: PostgreSQL attaches no
+    /// others to each other.
+    fn as_created<'i>(&self, table: &Target, number: usize, indexes: Vec<&'i Index>) -> Result<Vec<&'i Index>> {
+        let (relation, scope) = (table.open(), self.wanted.scope().names().len());
+        let parse = |sql: &String| Ok(parse_index_key(&relation, sql, KEY)?.with_folded_constants());
+        let created = self.wanted.keys(number)?.iter().map(parse).collect::<Result<Vec<_>>>()?;
+        let is_key = |(key, created): (&IndexKey, &Expression)| match key.value {
+            RowValue::Column(attnum) => created.as_own_column() == Some(attnum),
+            RowValue::Expression(expression) => created.equals(expression),
+        };
+        let is_as_created = |index: &&Index| {
+            let columns = scope + created.len();
+            (index.columns.len(), index.keys.len()) == (columns, columns)
+                && index.is_unconstrained
+                && index.keys[scope..].iter().zip(&created).all(is_key)
+        };
+        Ok(indexes.into_iter().filter(is_as_created).collect())
     }
 
     fn push(&mut self, sql: String, action: Action<'f>) {
@@ -252,14 +265,15 @@ impl<'a, 'f> Plan<'a, 'f> {
     }
 
     /// The indexes of a table with a number.
-    fn indexes_on(&self, table: &Target, number: usize) -> impl Iterator<Item = &'a ExistingIndex> + use<'a> {
-        self.existing.get(&table.oid).into_iter().flatten().filter(move |existing| existing.number == number)
+    fn indexes_on(&self, table: &Target, number: usize) -> impl Iterator<Item = &'a Index> + use<'a> {
+        let existing = self.existing.get(&table.oid).into_iter().flatten();
+        existing.filter(move |(of_index, _)| *of_index == number).map(|(_, index)| index)
     }
 
     /// Whether a partitioned table among the partitions of a table has an index that some of its partitions lack.
     fn has_incomplete_part(&self, table: &Target, number: usize) -> bool {
         let is_incomplete = |part: &&Target| {
-            part.is_partitioned() && self.indexes_on(part, number).any(|existing| !existing.index.is_valid)
+            part.is_partitioned() && self.indexes_on(part, number).any(|index| !index.is_valid)
                 || self.has_incomplete_part(part, number)
         };
         self.partitions(table).iter().any(is_incomplete)
@@ -273,15 +287,15 @@ impl<'a, 'f> Plan<'a, 'f> {
     }
 }
 
-/// Whether a session is building an index, or may be: of a session whose progress the current user may not see, only
-/// that it builds some index is public, and which tables it has locked.
-fn is_being_built(index: Oid, table: Oid) -> Result<bool> {
-    let (index, table) = (index.to_u32(), table.to_u32());
+/// Whether a session is building indexes of a table, or may be: of a session whose progress the current user may not
+/// see, only that it builds some index is public, and which tables it has locked.
+fn is_being_built(table: Oid) -> Result<bool> {
+    let table = table.to_u32();
     let query = format!(
         "SELECT 'yes' FROM pg_catalog.pg_stat_progress_create_index AS p \
-         WHERE p.index_relid = {index} OR p.index_relid IS NULL AND p.datname = pg_catalog.current_database() \
-             AND EXISTS (SELECT FROM pg_catalog.pg_locks AS l WHERE l.pid = p.pid AND l.relation = {table} \
-                 AND l.mode = 'ShareUpdateExclusiveLock')"
+         WHERE p.relid = {table} OR p.relid IS NULL AND p.datname = pg_catalog.current_database() AND EXISTS \
+             (SELECT FROM pg_catalog.pg_locks AS l \
+              WHERE l.pid = p.pid AND l.relation = {table} AND l.mode = 'ShareUpdateExclusiveLock')"
     );
     Ok(!query_strings(&query)?.is_empty())
 }

@@ -62,7 +62,8 @@ def reindex():
     with table.connect() as connection:
         # Of a partitioned table, PostgreSQL locks all partitions at once: then it waits for writers, and they for it.
         partitions = connection.execute("SELECT relid::regclass FROM pg_partition_tree('soak') WHERE isleaf").fetchall()
-        for (partition,) in partitions:
+        # A table that is not partitioned has no partition tree.
+        for (partition,) in partitions or [("soak",)]:
             connection.execute(f"REINDEX TABLE CONCURRENTLY {partition}")
     return True
 

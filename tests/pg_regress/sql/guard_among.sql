@@ -92,7 +92,8 @@ INSERT INTO docs VALUES (300, 0, 'active');
 SELECT errors(format('SELECT simhash_guard(''docs'', source => ''f'', among => %L)', condition))
 FROM unnest(ARRAY[
     'id', '1', '''text''', 'id >', 'id > 1; SELECT true', 'true) OR (false', 'true), (true',
-    'true) UNION SELECT (true', '*', 'docs IS NULL', 'docs.*', 'unknown > 1', 'other.id > 1', '$1', 'random() > .5',
+    'true) UNION SELECT (true', '*', 'docs IS NULL', 'docs.*', 'unknown > 1', 'other.id > 1', '$1', '$0 = ''a''', '''a'' IS NULL',
+    'random() > .5',
     'EXISTS (SELECT FROM docs)', 'count(*) > 1', 'rank() OVER () > 1',
     'generate_series(1, 2) > 1', 'twice > 2', 'ctid IS NULL', 'tableoid > 1', 'id / 0 > 1',
     'fetched_at > now() - interval ''1 day'' AND state IS DISTINCT FROM ''closed'''

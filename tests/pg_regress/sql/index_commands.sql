@@ -67,6 +67,7 @@ CREATE TABLE others (id integer, body text) PARTITION BY LIST (id);
 CREATE TABLE others_1 PARTITION OF others FOR VALUES IN (1);
 CREATE TABLE others_2 PARTITION OF others FOR VALUES IN (2);
 CREATE INDEX ON others_1 (simhash_band(body, 0), simhash_size(body), id);
+CREATE INDEX ON others_1 (simhash_band(body, 0, '{"ngram": 2}'), simhash_size(body, '{"ngram": 2, "weight": "set"}'));
 SELECT simhash_index('others_2', 'body', '{"ngram": 2, "weight": "set"}', 1);
 SELECT simhash_index_commands('others', 'body', bands => 1) \gexec
 SELECT simhash_index_commands('others', 'body', '{"ngram": 2}', 1) \gexec
