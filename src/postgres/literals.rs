@@ -100,27 +100,25 @@ unsafe fn write_as_cast(call: *mut pg_sys::FuncCall) {
     // SAFETY: the caller passes a valid node, which takes more memory than a cast.
     unsafe {
         let pg_sys::FuncCall { funcname, location, .. } = *call;
-        let arguments = nodes::<pg_sys::Node>((*call).args);
+        let [argument] = nodes::<pg_sys::Node>((*call).args)[..] else { return };
         let is_plain = (*call).agg_order.is_null()
             && (*call).agg_filter.is_null()
             && (*call).over.is_null()
             && !((*call).agg_within_group || (*call).agg_star || (*call).agg_distinct || (*call).func_variadic);
-        if let [argument] = arguments[..]
-            && is_plain
-            && is_string(argument)
-        {
-            let (null, name) = (std::ptr::null_mut(), pg_sys::makeTypeNameFromNameList(funcname));
-            let found = pg_sys::LookupTypeNameExtended(null, name, std::ptr::null_mut(), false, true);
-            if found.is_null() {
-                return;
-            }
-            let (data_type, is_composite) = (pg_sys::typeTypeId(found), pg_sys::typeTypeRelid(found) != Oid::INVALID);
-            pg_sys::ReleaseSysCache(found);
-            if !is_composite && pg_sys::get_typisdefined(data_type) {
-                let name = pg_sys::makeTypeNameFromOid(data_type, -1);
-                let cast = pg_sys::TypeCast { type_: NodeTag::T_TypeCast, arg: argument, typeName: name, location };
-                call.cast::<pg_sys::TypeCast>().write(cast);
-            }
+        if !is_plain || !is_string(argument) {
+            return;
+        }
+        let name = pg_sys::makeTypeNameFromNameList(funcname);
+        let found = pg_sys::LookupTypeNameExtended(std::ptr::null_mut(), name, std::ptr::null_mut(), false, true);
+        if found.is_null() {
+            return;
+        }
+        let (data_type, is_composite) = (pg_sys::typeTypeId(found), pg_sys::typeTypeRelid(found) != Oid::INVALID);
+        pg_sys::ReleaseSysCache(found);
+        if !is_composite && pg_sys::get_typisdefined(data_type) {
+            let name = pg_sys::makeTypeNameFromOid(data_type, -1);
+            let cast = pg_sys::TypeCast { type_: NodeTag::T_TypeCast, arg: argument, typeName: name, location };
+            call.cast::<pg_sys::TypeCast>().write(cast);
         }
     }
 }

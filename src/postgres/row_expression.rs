@@ -55,10 +55,17 @@ fn parse_checked(
     coerce: impl FnOnce(*mut pg_sys::ParseState, *mut pg_sys::Node) -> *mut pg_sys::Node,
 ) -> Result<Expression> {
     let tree = parse(table, sql, argument, ParseExprKind::EXPR_KIND_WHERE, Some(Literals::default()), coerce)?;
+    let name = argument.name.to_string_lossy();
+    // What still stands for a literal.
+    if tree.parts().into_iter().any(Expression::is_parameter) {
+        let message = format!("could not determine the type of a literal in {name}");
+        return Err(user_error(PgSqlErrorCode::ERRCODE_INDETERMINATE_DATATYPE, message)
+            .with_hint("Write its type, as in 'a'::text."));
+    }
     if tree.own_columns().into_iter().all(|attnum| Column::at(table, attnum).is_some()) {
         return Ok(tree);
     }
-    Err(not_supported(format!("{} must not use system columns or whole rows", argument.name.to_string_lossy())))
+    Err(not_supported(format!("{name} must not use system columns or whole rows")))
 }
 
 /// Parses one expression, which PostgreSQL checks as its kind says. `coerce` converts it to another type. With
@@ -102,13 +109,7 @@ fn parse(
             return Err(not_supported(format!("cannot use type {} in {name}", type_name(refused)?))
                 .with_detail("To read a literal of this type, PostgreSQL may run other code than its own."));
         }
-        let tree = Expression::new(tree).ok_or_else(not_one_expression)?;
-        if tree.parts().into_iter().any(Expression::is_parameter) {
-            let message = format!("could not determine the type of a literal in {name}");
-            return Err(user_error(PgSqlErrorCode::ERRCODE_INDETERMINATE_DATATYPE, message)
-                .with_hint("Write its type, as in 'a'::text."));
-        }
-        Ok(tree)
+        Expression::new(tree).ok_or_else(not_one_expression)
     })
 }
 

@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
 
-use super::catalog::partition::{detached_above, root_of, with_detached};
+use super::catalog::partition::{root_of, with_detached};
 use super::catalog::relation::{ACCESS_SHARE, Relation};
 use super::ffi::standard_ExecutorRun;
 use super::memory::OnDrop;
@@ -101,8 +101,7 @@ fn has_deleted_elsewhere(table: &Relation) -> bool {
     };
     // SAFETY: a plain variable.
     let is_counted = unsafe { pg_sys::pgstat_track_counts };
-    let root = root_of(table.oid());
-    let members = with_detached(root, &detached_above(root, table.oid()), ACCESS_SHARE);
+    let (members, _) = with_detached(root_of(table.oid()), table.oid(), ACCESS_SHARE);
     !is_counted || members.iter().filter(|&&member| member != table.oid()).any(has_deleted)
 }
 

@@ -233,7 +233,7 @@ def _text_or_fingerprint(value: Content | Fingerprint) -> ColumnElement[Any]:
     """``None`` is a NULL without a type: it may be a text or a fingerprint, as the other side is."""
     if value is None:
         return null()
-    return literal(value, Text) if isinstance(value, str) else _fingerprint(value)
+    return _content(value) if isinstance(value, str) else _fingerprint(value)
 
 
 def _column(attribute: Any) -> Any:

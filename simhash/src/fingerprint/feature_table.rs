@@ -145,9 +145,9 @@ fn slot_of(hashes: &[u64], secret: u64, hash: u64) -> usize {
     let mask = hashes.len() - 1;
     // One test for both a free slot and an equal hash: which of the two it is would be unpredictable.
     let is_taken = |slot: usize| hashes[slot].min(hashes[slot] ^ hash) != 0;
-    // The step to the second slot has no branch, which would be unpredictable. Later slots are rare.
     // Not the highest bits: another table, read in the order of its slots, would fill one end of this one first.
     let mut slot = spread(hash, secret) as usize & mask;
+    // The step to the second slot has no branch, which would be unpredictable. Later slots are rare.
     slot = (slot + usize::from(is_taken(slot))) & mask;
     while is_taken(slot) {
         slot = (slot + 1) & mask;

@@ -33,43 +33,34 @@ pub fn root_of(table: Oid) -> Oid {
     highest_below(&[], table)
 }
 
-/// The partitions between `root` and `table` that are being detached concurrently, the highest first. New transactions
-/// list neither them nor what is below them among the inheritors of `root`.
-pub fn detached_above(root: Oid, table: Oid) -> Vec<Oid> {
-    let (mut members, mut detached) = (with_inheritors(root, NO_LOCK), Vec::new());
+/// [`with_inheritors`] of the table `root` above a partition, also if that is not listed because it or a table between
+/// them is being detached concurrently: then with these and what is below them. Returns the tables, and those that are
+/// being detached, the highest first.
+///
+/// The end of DETACH CONCURRENTLY locks such a table before what is below it. A session that writes to a partition
+/// below may thus end in a deadlock with it, as one that reads the partition constraint may.
+pub fn with_detached(root: Oid, table: Oid, lock: Lock) -> (Vec<Oid>, Vec<Oid>) {
+    let (mut members, mut detached) = (with_inheritors(root, lock), Vec::new());
     while !members.contains(&table) {
         let highest = highest_below(&members, table);
+        if lock != NO_LOCK {
+            // SAFETY: any OID may be locked.
+            unsafe { pg_sys::LockRelationOid(highest, lock) };
+        }
         detached.push(highest);
-        members.extend(with_inheritors(highest, NO_LOCK));
+        members.extend(with_inheritors(highest, lock));
     }
-    detached
-}
-
-/// [`with_inheritors`] of `root` and of these partitions that are being detached, all locked but `root`.
-///
-/// The end of DETACH CONCURRENTLY locks such a partition before what is below it. A session that writes to a partition
-/// below may thus end in a deadlock with it, as one that reads the partition constraint may.
-pub fn with_detached(root: Oid, detached: &[Oid], lock: Lock) -> Vec<Oid> {
-    let mut members = with_inheritors(root, lock);
-    for &partition in detached {
-        // SAFETY: any OID may be locked.
-        unsafe { pg_sys::LockRelationOid(partition, lock) };
-        let added = with_inheritors(partition, lock).into_iter().filter(|member| !members.contains(member));
-        members.extend(added.collect::<Vec<_>>());
-    }
-    members
+    (members, detached)
 }
 
 /// The highest of a table and the tables above it that is below `members`: a partition of one of these, or else the
 /// root of the partition tree.
 fn highest_below(members: &[Oid], table: Oid) -> Oid {
-    let mut highest = table;
     // SAFETY: look-ups in catalogs, which accept any OID, and any partition's.
-    while unsafe { pg_sys::get_rel_relispartition(highest) } {
-        let parent = unsafe { pg_sys::get_partition_parent(highest, true) };
-        if members.contains(&parent) {
-            break;
-        }
+    let parent_of =
+        |table| unsafe { pg_sys::get_rel_relispartition(table).then(|| pg_sys::get_partition_parent(table, true)) };
+    let mut highest = table;
+    while let Some(parent) = parent_of(highest).filter(|parent| !members.contains(parent)) {
         highest = parent;
     }
     highest

@@ -303,7 +303,7 @@ impl BaseRelation {
         let mut cost = pg_sys::QualCost::default();
         // SAFETY: the planner is at work on this relation, and the list is one of valid conditions, or null.
         unsafe {
-            let clauses = self.parameters(outer).map_or(std::ptr::null_mut(), |parameters| (*parameters).ppi_clauses);
+            let clauses = self.parameters(outer).as_ref().map_or(std::ptr::null_mut(), |known| known.ppi_clauses);
             pg_sys::cost_qual_eval(&mut cost, clauses, self.root);
         }
         cost.startup += self.rel_info().baserestrictcost.startup;
@@ -311,13 +311,12 @@ impl BaseRelation {
         cost
     }
 
-    /// What the planner knows of the paths whose parameters come from `outer`; None if that is empty.
-    fn parameters(&self, outer: Outer) -> Option<*mut pg_sys::ParamPathInfo> {
+    /// What the planner knows of the paths whose parameters come from `outer`; null if that is empty.
+    fn parameters(&self, outer: Outer) -> *mut pg_sys::ParamPathInfo {
         // An empty set must be null.
         let outer = if outer.is_empty() { std::ptr::null_mut() } else { outer.0 };
-        // SAFETY: the planner is at work on this relation. The result is null for an empty set.
-        let parameters = unsafe { pg_sys::get_baserel_parampathinfo(self.root, self.relation, outer) };
-        (!parameters.is_null()).then_some(parameters)
+        // SAFETY: the planner is at work on this relation.
+        unsafe { pg_sys::get_baserel_parampathinfo(self.root, self.relation, outer) }
     }
 
     /// Whether a scan with this cost is of one member of a family, and takes less time than starting a parallel worker.
@@ -353,7 +352,7 @@ impl BaseRelation {
             path.pathtype = pg_sys::NodeTag::T_CustomScan;
             path.parent = self.relation;
             path.pathtarget = self.rel_info().reltarget;
-            path.param_info = self.parameters(outer).unwrap_or(std::ptr::null_mut());
+            path.param_info = self.parameters(outer);
             let parameters = path.param_info.as_ref();
             path.parallel_safe =
                 self.rel_info().consider_parallel && (parameters.is_some() || !self.is_cheaper_than_worker(total));

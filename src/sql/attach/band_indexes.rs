@@ -54,20 +54,17 @@ impl WantedIndexes for BandIndexes<'_> {
         let relation = table.open();
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
         let text = self.text.in_table(&relation)?;
-        let mut existing = Vec::new();
-        for index in Index::all(&relation).chain(Index::dying(&relation)?) {
-            let Some(band_index) = BandIndex::read(&relation, &index) else { continue };
+        let indexes = Index::all(&relation).chain(Index::dying(&relation)?).filter_map(|index| {
+            let band_index = BandIndex::read(&relation, &index)?;
             let is_wanted = band_index.call.schema == self.schema
                 && band_index.call.is_of(text, &self.text.options.meaning)
                 && band_index.call.band < self.bands
                 && band_index.scope == scope
                 && band_index.has_default_equality
                 && !band_index.is_partial;
-            if is_wanted {
-                existing.push((band_index.call.band, index));
-            }
-        }
-        Ok(existing)
+            is_wanted.then_some((band_index.call.band, index))
+        });
+        Ok(indexes.collect())
     }
 
     fn key_name(&self, number: usize) -> String {

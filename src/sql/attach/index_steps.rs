@@ -66,13 +66,23 @@ pub enum Action<'a> {
     Analyze(String),
 }
 
+/// The indexes of each table of a family that serve as those that are asked for, with their numbers.
+pub type Existing = HashMap<Oid, Vec<(usize, Index)>>;
+
+pub fn existing_indexes(wanted: &dyn WantedIndexes, family: &[Target]) -> Result<Existing> {
+    family.iter().map(|member| Ok((member.oid, wanted.existing(member)?))).collect()
+}
+
 /// The steps that build the indexes of a family. If `is_concurrent`, none of them blocks writers meanwhile.
-pub fn list_builds<'a>(wanted: &dyn WantedIndexes, family: &'a [Target], is_concurrent: bool) -> Result<Vec<Step<'a>>> {
-    let existing = family.iter().map(|member| Ok((member.oid, wanted.existing(member)?)));
-    let existing = existing.collect::<Result<HashMap<_, _>>>()?;
+pub fn list_builds<'a>(
+    wanted: &dyn WantedIndexes,
+    family: &'a [Target],
+    existing: &Existing,
+    is_concurrent: bool,
+) -> Result<Vec<Step<'a>>> {
     let concurrently = if is_concurrent { "CONCURRENTLY " } else { "" };
     let names = IndexNames::default();
-    let mut plan = Plan { wanted, family, existing: &existing, concurrently, names, steps: Vec::new() };
+    let mut plan = Plan { wanted, family, existing, concurrently, names, steps: Vec::new() };
     for number in 0..wanted.count() {
         for member in tables_to_name(family) {
             plan.complete(member, number, Parent::None)?;
@@ -83,19 +93,21 @@ pub fn list_builds<'a>(wanted: &dyn WantedIndexes, family: &'a [Target], is_conc
 
 /// Adds the steps that analyze a family, if indexes are built; or if one of their expressions has no statistics, since
 /// a session may have ended before it analyzed the table.
-pub fn add_analyze<'a>(steps: &mut Vec<Step<'a>>, wanted: &dyn WantedIndexes, family: &'a [Target]) -> Result<()> {
+pub fn add_analyze<'a>(
+    steps: &mut Vec<Step<'a>>,
+    wanted: &dyn WantedIndexes,
+    family: &'a [Target],
+    existing: &Existing,
+) -> Result<()> {
     let lacks_statistics = |member: &Target| {
         // The band follows the columns of the scope.
         let lacks = |(_, index): &(_, Index)| index.is_valid && !index.has_statistics(wanted.scope().names().len());
-        let has_rows = member.is_indexable() && member.open().page_count() > 0;
-        Ok(has_rows && wanted.existing(member)?.iter().any(lacks))
+        member.is_indexable() && member.open().page_count() > 0 && existing[&member.oid].iter().any(lacks)
     };
-    let lacking = family.iter().map(lacks_statistics).collect::<Result<Vec<_>>>()?;
-    if !steps.iter().any(Step::builds) && !lacking.contains(&true) {
-        return Ok(());
-    }
-    for table in tables_to_analyze(family) {
-        steps.push(Step { sql: format!("ANALYZE {}", table.sql()?), action: Action::Analyze(table.name.clone()) });
+    if steps.iter().any(Step::builds) || family.iter().any(lacks_statistics) {
+        for table in tables_to_analyze(family) {
+            steps.push(Step { sql: format!("ANALYZE {}", table.sql()?), action: Action::Analyze(table.name.clone()) });
+        }
     }
     Ok(())
 }
@@ -124,8 +136,7 @@ pub fn run_steps(steps: &[Step<'_>], created: impl Fn(&str, usize, &Target) -> R
 struct Plan<'a, 'f> {
     wanted: &'a dyn WantedIndexes,
     family: &'f [Target],
-    /// The indexes of each table.
-    existing: &'a HashMap<Oid, Vec<(usize, Index)>>,
+    existing: &'a Existing,
     concurrently: &'static str,
     names: IndexNames,
     steps: Vec<Step<'f>>,

@@ -19,7 +19,7 @@ use super::block_indexes::BlockIndexes;
 use super::building::analyze;
 use super::columns::Columns;
 use super::command;
-use super::index_steps::{Action, list_builds, run_steps};
+use super::index_steps::{Action, existing_indexes, list_builds, run_steps};
 use super::prefix::Prefix;
 use crate::sql::arguments::{required, required_name};
 use crate::sql::fingerprint::blocks::check_layout;
@@ -63,7 +63,7 @@ fn attach(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<()> {
         let names = columns.names().into_iter().chain(wanted.scope.names().iter().map(String::as_str));
         analyzed_columns = format!(" ({})", names.map(quote_identifier).collect::<Vec<_>>().join(", "));
     }
-    let steps = list_builds(wanted, family, false)?;
+    let steps = list_builds(wanted, family, &existing_indexes(wanted, family)?, false)?;
     run_steps(&steps, |index, block, table| {
         wanted.label_commands(table, index, block)?.iter().try_for_each(|label| execute(label).map(drop))
     })?;

@@ -16,7 +16,7 @@ use simhash::fingerprint::bands::MAX_BANDS;
 
 use super::band_indexes::{BandIndexes, SourceText};
 use super::command;
-use super::index_steps::{Step, add_analyze, list_builds, run_steps};
+use super::index_steps::{Step, add_analyze, existing_indexes, list_builds, run_steps};
 use crate::sql::arguments::required;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND, SIMHASH_SIZE};
 use crate::sql::indexed::scope::Scope;
@@ -75,8 +75,9 @@ fn simhash_index_commands(
 
 /// The steps that build and analyze the indexes of a family.
 fn list_steps<'a>(wanted: &BandIndexes<'_>, family: &'a [Target], is_concurrent: bool) -> Result<Vec<Step<'a>>> {
-    let mut steps = list_builds(wanted, family, is_concurrent)?;
-    add_analyze(&mut steps, wanted, family)?;
+    let existing = existing_indexes(wanted, family)?;
+    let mut steps = list_builds(wanted, family, &existing, is_concurrent)?;
+    add_analyze(&mut steps, wanted, family, &existing)?;
     Ok(steps)
 }
 

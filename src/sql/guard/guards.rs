@@ -114,7 +114,7 @@ fn lock_at_once(target: Oid) -> Result<()> {
 
 fn try_guard(target: Oid, arguments: &Arguments, call: Call<'_>) -> Result<()> {
     let schema = ExtensionSchema::from_function(call.function());
-    let searched = Members::read(target, &[])?.searched_with_marks(arguments, schema)?;
+    let searched = Members::read(target, target)?.searched_with_marks(arguments, schema)?;
     // SAFETY: the memory context of the running call.
     let evaluator = unsafe { Evaluator::new(TRIGGER_NAME.to_owned(), PgMemoryContexts::CurrentMemoryContext.value()) };
     evaluator.try_stored_rows(&searched)

@@ -144,7 +144,7 @@ impl AskedGuard {
     fn resolved(self, table: &Target, relation: &Relation) -> Result<(Arguments, Vec<SearchedTable>)> {
         check_is_whole(table)?;
         let (action, scope) = (self.action.unwrap_or(Action::Reject), self.scope.unwrap_or_default());
-        let members = Members::read(table.oid, &[])?;
+        let members = Members::read(table.oid, table.oid)?;
         let can_guard = |&member: &pg_sys::Oid| check_can_guard(&Relation::open(member), &scope);
         members.all.iter().try_for_each(can_guard)?;
         let scope_columns: Vec<_> = GuardScope::new(relation, &scope)?.columns().collect();

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::{self, Oid, QualCost};
 use postgres::expression::Expression;
 use postgres::planner::base_relation::{BaseRelation, Costs, Equality, Outer};
 
@@ -46,6 +46,8 @@ pub struct ScopedTable {
     pub outer: Outer,
     /// The number of rows within the scope.
     pub rows: f64,
+    /// The cost of the conditions of a path, those of a join with `outer` included.
+    condition_cost: QualCost,
 }
 
 impl ScopedTable {
@@ -76,7 +78,8 @@ impl ScopedTable {
         let usable = scope_indexes().filter(serves).collect();
         let outer = equalities.iter().fold(outer, |outer, equality| outer.with(equality.outer));
         let rows = (relation.rows() * equalities.iter().map(|equality| equality.share).product::<f64>()).max(1.0);
-        Some((Self { relation, equalities, outer, rows }, usable))
+        let condition_cost = relation.condition_cost(outer);
+        Some((Self { relation, equalities, outer, rows, condition_cost }, usable))
     }
 
     /// Offers a path with these costs, to which the startup cost of the conditions is added. `is_ordered` says whether
@@ -95,7 +98,7 @@ impl ScopedTable {
         let scope = self.equalities.iter().map(|equality| (Role::Scope, equality.comparison.value));
         let (roles, expressions): (Vec<_>, Vec<_>) = expressions.into_iter().chain(scope).unzip();
         let settings = Settings { roles, scope: self.equalities.iter().map(scope_key).collect(), search };
-        let of_conditions = self.relation.condition_cost(self.outer).startup;
+        let of_conditions = self.condition_cost.startup;
         let costs = Costs { startup: of_conditions + costs.startup, total: of_conditions + costs.total };
         // SAFETY: the list is made here, and the expressions are valid.
         let append = |list, expression: &Expression| unsafe { pg_sys::lappend(list, expression.as_ptr().cast()) };
@@ -122,7 +125,7 @@ impl ScopedTable {
         let (random_page_cost, _) = self.relation.page_costs();
         let pages = self.relation.pages_fetched(pages, self.relation.pages(), self.outer);
         // SAFETY: the setting is a plain number.
-        let row_cost = unsafe { pg_sys::cpu_tuple_cost } + self.relation.condition_cost(self.outer).per_tuple;
+        let row_cost = unsafe { pg_sys::cpu_tuple_cost } + self.condition_cost.per_tuple;
         pages * random_page_cost + rows * row_cost
     }
 }

@@ -7,8 +7,8 @@ use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use pgrx::{IntoDatum, direct_function_call};
 use postgres::catalog::column::Column;
-use postgres::catalog::partition::detached_above;
-use postgres::catalog::relation::Relation;
+use postgres::catalog::partition::with_detached;
+use postgres::catalog::relation::{NO_LOCK, Relation};
 use postgres::error::{Explain, Result, not_supported, user_error};
 use postgres::text::from_bytes;
 use postgres::trigger::{RowEvent, table_of_original};
@@ -27,7 +27,7 @@ use crate::sql::functions::ExtensionSchema;
 pub struct Identity {
     pub root: Oid,
     arguments: Vec<CString>,
-    /// The partitions between the root and the trigger's own table that are being detached: see [`detached_above`].
+    /// The partitions between the root and the trigger's own table that are being detached: see [`with_detached`].
     detached: Vec<Oid>,
 }
 
@@ -53,7 +53,7 @@ impl Guard {
         let arguments = Arguments::parse(&arguments)?;
         let Arguments { source, mark_column, scope, .. } = &arguments;
         check_columns(event, column_name(source).iter().chain(mark_column).chain(scope))?;
-        let members = Members::read(identity.root, &identity.detached)?;
+        let members = Members::read(identity.root, event.table().oid())?;
         for &member in &members.all {
             check_sees_all(&Relation::open(member), scope)?;
         }
@@ -77,7 +77,7 @@ impl Guard {
 impl Identity {
     pub fn from_event(event: &RowEvent) -> Result<Self> {
         let (root, own) = (root_of(event)?, event.table().oid());
-        let detached = if root == own { Vec::new() } else { detached_above(root, own) };
+        let detached = if root == own { Vec::new() } else { with_detached(root, own, NO_LOCK).1 };
         let arguments = event.arguments().into_iter().map(CStr::to_owned).collect();
         Ok(Self { root, arguments, detached })
     }

@@ -23,11 +23,12 @@ pub struct Members {
 }
 
 impl Members {
-    /// Lists the table with its partitions at all levels, also those that are being detached, `detached`: they have the
-    /// guard until they are. An error if one of these tables cannot be searched, or belongs to another role.
-    pub fn read(root: Oid, detached: &[Oid]) -> Result<Self> {
+    /// Lists the table `root` with its partitions at all levels. If `table`, one of these, is being detached, or is
+    /// below one that is, that is listed too: it has the guard until it is detached. An error if one of these tables
+    /// cannot be searched, or belongs to another role.
+    pub fn read(root: Oid, table: Oid) -> Result<Self> {
         let all = match relkind_of(root) {
-            pg_sys::RELKIND_PARTITIONED_TABLE => with_detached(root, detached, ACCESS_SHARE),
+            pg_sys::RELKIND_PARTITIONED_TABLE => with_detached(root, table, ACCESS_SHARE).0,
             _ => vec![root],
         };
         check_owner(root, &all)?;

@@ -205,7 +205,7 @@ impl Preview {
     fn new(call: Call<'_>, table: &Target, asked: &AskedPreview) -> Result<Self> {
         let schema = ExtensionSchema::of_call(call)?;
         let relation = table.open();
-        let members = Members::read(table.oid, &[])?;
+        let members = Members::read(table.oid, table.oid)?;
         let (source, mut criterion) = find_source(asked.source.as_ref(), &members, &asked.criterion, schema)?;
         let mut least_resemblance = None;
         // Texts that resemble each other less than near-duplicates are shown too.
