@@ -125,7 +125,7 @@ mod tests {
             assert_eq!(count_computed(&statement), 11, "{statement}");
         }
         for band in 0..6 {
-            Spi::run(&format!("CREATE INDEX ON docs (simhash_band(body, {band}), simhash_size(body))"))
+            Spi::run(&format!("CREATE INDEX ON docs (simhash_band(body, {band}), simhash_size(body), simhash(body))"))
                 .expect("an index");
         }
         Spi::run("SET LOCAL enable_seqscan = off").expect("a setting");

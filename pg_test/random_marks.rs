@@ -67,7 +67,7 @@ mod tests {
         run("DROP TABLE IF EXISTS marked;
             CREATE TABLE marked (id integer PRIMARY KEY, title integer, body text, near integer)");
         for band in 0..BANDS {
-            run(&format!("CREATE INDEX ON marked (simhash_band(body, {band}), simhash_size(body))"));
+            run(&format!("CREATE INDEX ON marked (simhash_band(body, {band}), simhash_size(body), simhash(body))"));
         }
         run("SELECT simhash_guard('marked', 'mark', mark_column => 'near')");
         let (mut random, mut scratch) = (Random(seed), Scratch::default());

@@ -5,15 +5,16 @@
 
 use serde_json::Value;
 
+use crate::distance::hamming;
 use crate::error::Result;
-use crate::fingerprint::Fingerprinter;
 use crate::fingerprint::bands::{DEFAULT_BANDS, MAX_BANDS};
 use crate::fingerprint::invalid_options::InvalidOptions;
 use crate::fingerprint::options::{Options, members};
 use crate::fingerprint::resemblance::{COPY, Prepared};
+use crate::fingerprint::{Fingerprinter, Summary};
 
-/// When two texts are near-duplicates: they share one of their first [bands](crate::fingerprint::bands), and resemble
-/// each other.
+/// When two texts are near-duplicates: they share one of their first [bands](crate::fingerprint::bands), the distance
+/// of their fingerprints is at most [`Self::max_distance`], and they resemble each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TextCriterion {
     /// The least [resemblance](crate::fingerprint::resemblance::resemblance).
@@ -22,11 +23,43 @@ pub struct TextCriterion {
     pub bands: usize,
 }
 
-/// The least resemblances that have a default number of bands, and these numbers. Of the texts with exactly this
-/// resemblance, six bands find .96 at .8 (.98 at .84), twelve .96 at .7, and twenty-four .96 at .6; of all that have
-/// more, .99 or more (`docs/accuracy.md`).
-const BANDS_OF_RESEMBLANCE: [(f64, usize); 3] =
-    [(0.8, DEFAULT_BANDS), (0.7, 2 * DEFAULT_BANDS), (0.6, 4 * DEFAULT_BANDS)];
+/// What a criterion has if its least resemblance is at least [`Self::resemblance`].
+struct Level {
+    resemblance: f64,
+    /// The default number of bands. Of the texts with exactly this resemblance, six bands find .96 at .8 (.98 at .84),
+    /// twelve .96 at .7, and twenty-four .96 at .6; of all that have more, .99 or more (`docs/accuracy.md`).
+    bands: usize,
+    /// The largest distance of the fingerprints of near texts. The fingerprints of two texts differ in a bit with a
+    /// probability that the angle between their features decides (Charikar, STOC 2002). So this is a test of the
+    /// resemblance that an index can make. Fewer than one in a thousand texts that resemble each other fail it.
+    max_distance: u32,
+}
+
+/// In descending order of the resemblances.
+const LEVELS: [Level; 3] = [
+    Level { resemblance: 0.8, bands: DEFAULT_BANDS, max_distance: 20 },
+    Level { resemblance: 0.7, bands: 2 * DEFAULT_BANDS, max_distance: 24 },
+    Level { resemblance: 0.6, bands: 4 * DEFAULT_BANDS, max_distance: 28 },
+];
+
+impl Level {
+    /// The level of a least resemblance; None if it is too small to have one.
+    fn of(resemblance: f64) -> Option<&'static Self> {
+        LEVELS.iter().find(|level| resemblance >= level.resemblance)
+    }
+}
+
+impl TextCriterion {
+    /// The largest distance of the fingerprints of near texts, 0 to 64.
+    pub fn max_distance(&self) -> u32 {
+        Level::of(self.resemblance).map_or(u64::BITS, |level| level.max_distance)
+    }
+
+    /// Whether two texts with these summaries, which have the criterion's bands, are near if they resemble each other.
+    pub fn are_candidates(&self, a: &Summary, b: &Summary) -> bool {
+        a.shares_band(b, self.bands) && hamming(a.fingerprint, b.fingerprint) <= self.max_distance()
+    }
+}
 
 /// The default distance of near fingerprints (Manku, Jain and Das Sarma, WWW 2007).
 const DEFAULT_DISTANCE: i32 = 3;
@@ -76,7 +109,8 @@ impl CriterionDocument {
             }
         }
         if let LeastResemblance::Given(least) = criterion.resemblance
-            && criterion.bands.or(bands_of(least)).is_none()
+            && criterion.bands.is_none()
+            && Level::of(least).is_none()
         {
             let allowed = "at least 0.6, unless \"bands\" is given: bands find few texts that resemble each other less";
             return Err(InvalidOptions::wrong_value("resemblance".to_owned(), &least.to_string(), allowed));
@@ -88,15 +122,15 @@ impl CriterionDocument {
     /// fingerprints. Ignores [`Self::weights_of_table`], which callers must refuse or replace by weights. Costs as much
     /// as the features of both, and their bands if they resemble each other.
     pub fn near(&self, fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Result<Option<bool>, InvalidOptions> {
-        let TextCriterion { resemblance, bands } = self.for_texts()?;
+        let criterion = self.for_texts()?;
         let mut fingerprinter = fingerprinter.with_options(&self.options);
         let prepared = Prepared::new(&mut fingerprinter, a)?;
-        let resembles = prepared.resembles(resemblance, &mut fingerprinter, b)?;
+        let resembles = prepared.resembles(criterion.resemblance, &mut fingerprinter, b)?;
         if resembles != Some(true) {
             return Ok(resembles);
         }
-        let (a, b) = (fingerprinter.summary(a, bands)?, fingerprinter.summary(b, bands)?);
-        Ok(a.zip(b).map(|(a, b)| a.shares_band(&b, bands)))
+        let (a, b) = (fingerprinter.summary(a, criterion.bands)?, fingerprinter.summary(b, criterion.bands)?);
+        Ok(a.zip(b).map(|(a, b)| criterion.are_candidates(&a, &b)))
     }
 
     /// The criterion for texts that are compared; an error if the document is about fingerprints.
@@ -125,7 +159,8 @@ impl CriterionDocument {
             LeastResemblance::Given(least) => least,
             LeastResemblance::Off => return None,
         };
-        Some(TextCriterion { resemblance, bands: self.bands.or(bands_of(resemblance))? })
+        let bands = self.bands.or_else(|| Some(Level::of(resemblance)?.bands))?;
+        Some(TextCriterion { resemblance, bands })
     }
 
     /// Whether the fingerprints of the texts decide: with `"resemblance": null`, or with a `max_distance` and no
@@ -139,11 +174,6 @@ impl CriterionDocument {
     pub fn max_distance(&self) -> i32 {
         self.max_distance.unwrap_or(DEFAULT_DISTANCE)
     }
-}
-
-/// The default number of bands for a least resemblance; None if it is too small to have one.
-fn bands_of(resemblance: f64) -> Option<usize> {
-    BANDS_OF_RESEMBLANCE.into_iter().find(|(least, _)| resemblance >= *least).map(|(_, bands)| bands)
 }
 
 /// Merges two documents, of a criterion or of options. If both have a key, the value in `document` counts.

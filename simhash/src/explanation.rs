@@ -28,16 +28,16 @@ impl CriterionDocument {
         let least = criterion.map(|criterion| criterion.resemblance);
         let resemblance = check_resemblance(&mut fingerprinter, texts, least)?;
         let mut checks = vec![features];
-        if let Some(TextCriterion { resemblance: least, bands }) = criterion {
+        if let Some(criterion @ TextCriterion { resemblance: least, bands }) = criterion {
             checks.push(check_sizes(&summaries, least, &self.options));
             let holds = |check: &Check| check.holds.filter(|_| both.is_some());
             checks.extend(agreement.into_iter().map(|check| Check { holds: holds(&check), ..check }));
-            checks.extend([resemblance, check_bands(both, bands), check_distance(both, None)]);
+            checks.extend([resemblance, check_bands(both, bands), check_distance(both, criterion.max_distance())]);
             checks.push(check_near(self.near(&mut fingerprinter, texts[0], texts[1])?));
         } else {
             // The option `same` has no effect on fingerprints: nothing of it is required.
             checks.extend(agreement.into_iter().map(|check| Check { required: None, holds: None, ..check }));
-            let distance = check_distance(both, Some(self.max_distance()));
+            let distance = check_distance(both, self.max_distance().cast_unsigned());
             let near = check_near(distance.holds);
             checks.extend([resemblance, distance, near]);
         }
@@ -100,14 +100,14 @@ fn check_bands(both: Option<(&Summary, &Summary)>, bands: usize) -> Check {
     }
 }
 
-/// Checks the distance of the fingerprints. `most` is the largest allowed; None if the resemblance decides.
-fn check_distance(both: Option<(&Summary, &Summary)>, most: Option<i32>) -> Check {
-    let distance = both.map(|(a, b)| hamming(a.fingerprint, b.fingerprint).cast_signed());
+/// Checks that the distance of the fingerprints is at most `most`.
+fn check_distance(both: Option<(&Summary, &Summary)>, most: u32) -> Check {
+    let distance = both.map(|(a, b)| hamming(a.fingerprint, b.fingerprint));
     Check {
         what: "distance",
         found: distance.map(|distance| distance.to_string()),
-        required: most.map(|most| format!("at most {most}")),
-        holds: distance.zip(most).map(|(distance, most)| distance <= most),
+        required: Some(format!("at most {most}")),
+        holds: distance.map(|distance| distance <= most),
         ..Check::default()
     }
 }

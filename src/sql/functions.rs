@@ -18,7 +18,8 @@ const C_LANGUAGE: Oid = Oid::from_u32(13);
 // The argument types of the extension's functions with these names.
 pub const SIMHASH_BLOCK: &[Oid] = &[pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID];
 pub const SIMHASH_BAND: &[Oid] = &[pg_sys::TEXTOID, pg_sys::INT4OID, pg_sys::JSONBOID];
-pub const SIMHASH_SIZE: &[Oid] = &[pg_sys::TEXTOID, pg_sys::JSONBOID];
+/// Those of `simhash` of a text, and of `simhash_size`.
+pub const TEXT_AND_OPTIONS: &[Oid] = &[pg_sys::TEXTOID, pg_sys::JSONBOID];
 
 /// The schema of the extension and of its functions.
 ///

@@ -180,8 +180,9 @@ def band_indexes(
             )
         name = f"ix_{text.table.name}_{text.name}"
     scope_columns = [_column(column) for column in scope]
+    of_text = size(text, **options), simhash(text, **options)
     return [
-        Index(f"{name}_band{number}", *scope_columns, band(text, number, **options), size(text, **options))
+        Index(f"{name}_band{number}", *scope_columns, band(text, number, **options), *of_text)
         for number in range(bands)
     ]
 

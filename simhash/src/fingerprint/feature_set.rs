@@ -1,4 +1,4 @@
-//! The features of a text as a sorted list: for many texts that are compared with one another.
+//! The features of a text as a sorted list, and its fingerprint: for many texts that are compared with one another.
 
 use super::agreement::Agreement;
 use super::fingerprinter::Fingerprinter;
@@ -14,6 +14,7 @@ const FEATURES_BETWEEN_CHECKS: usize = 32;
 /// features.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FeatureSet {
+    pub fingerprint: u64,
     /// The sum of the weights, more than 0.
     total: u128,
     /// In ascending order.
@@ -24,9 +25,10 @@ pub struct FeatureSet {
 }
 
 impl FeatureSet {
-    /// Reads the features of a text; None if it has no feature that weighs anything. Costs as much as the text's
-    /// fingerprint and a sort of the features.
+    /// Reads the features of a text; None if it has no feature that weighs anything. Costs as much as two fingerprints
+    /// of the text and a sort of the features.
     pub fn new(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Option<Self>> {
+        let Some(fingerprint) = fingerprinter.fingerprint(text)? else { return Ok(None) };
         let (hashes, weights) = if fingerprinter.options.is_plain_set() {
             (plain_hashes(fingerprinter, text)?, Vec::new())
         } else {
@@ -37,7 +39,7 @@ impl FeatureSet {
             _ => ticking(&weights, fingerprinter.tick).map(|weight| u128::from(*weight)).sum(),
         };
         let agreement = fingerprinter.agreement(text)?;
-        Ok((total > 0).then_some(Self { total, hashes, weights, agreement }))
+        Ok((total > 0).then_some(Self { fingerprint, total, hashes, weights, agreement }))
     }
 
     /// The [`resemblance`](super::resemblance::resemblance) of the two texts; None if it is less than `least`. Both

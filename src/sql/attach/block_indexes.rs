@@ -69,12 +69,12 @@ impl WantedIndexes for BlockIndexes<'_> {
         self.prefix.block_name(number as i32)
     }
 
-    fn keys(&self, number: usize) -> Result<[String; 2]> {
+    fn keys(&self, number: usize) -> Result<Vec<String>> {
         let block = number as i32;
         if self.has_columns() {
-            return Ok([self.prefix.block_name(block), self.prefix.fingerprint().to_owned()].map(quote_identifier));
+            return Ok([&self.prefix.block_name(block), self.prefix.fingerprint()].map(quote_identifier).into());
         }
-        Ok([self.source.block_sql(self.schema, block, self.blocks)?, self.source.fingerprint_sql(self.schema)?])
+        Ok(vec![self.source.block_sql(self.schema, block, self.blocks)?, self.source.fingerprint_sql(self.schema)?])
     }
 
     fn scope(&self) -> &Scope {

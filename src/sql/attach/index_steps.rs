@@ -35,7 +35,7 @@ pub trait WantedIndexes {
     fn key_name(&self, number: usize) -> String;
 
     /// The keys behind the scope, as SQL.
-    fn keys(&self, number: usize) -> Result<[String; 2]>;
+    fn keys(&self, number: usize) -> Result<Vec<String>>;
 
     fn scope(&self) -> &Scope;
 }

@@ -18,7 +18,7 @@ use super::band_indexes::{BandIndexes, SourceText};
 use super::command;
 use super::index_steps::{Step, add_analyze, existing_indexes, list_builds, run_steps};
 use crate::sql::arguments::required;
-use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND, SIMHASH_SIZE};
+use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND, TEXT_AND_OPTIONS};
 use crate::sql::indexed::scope::Scope;
 
 #[pg_extern(sql = false)]
@@ -112,7 +112,9 @@ impl<'a> Asked<'a> {
         self.scope.check_family(family, &self.source)?;
         let text = SourceText::read(&family[0], &self.source, &self.search_path, self.options)?;
         let band_function = schema.locked_name(c"simhash_band", SIMHASH_BAND)?;
-        let size_function = schema.locked_name(c"simhash_size", SIMHASH_SIZE)?;
-        Ok(BandIndexes { schema, text, bands: self.bands, scope: &self.scope, band_function, size_function })
+        let size_function = schema.locked_name(c"simhash_size", TEXT_AND_OPTIONS)?;
+        let fingerprint_function = schema.locked_name(c"simhash", TEXT_AND_OPTIONS)?;
+        let (bands, scope) = (self.bands, &self.scope);
+        Ok(BandIndexes { schema, text, bands, scope, band_function, size_function, fingerprint_function })
     }
 }

@@ -63,7 +63,7 @@ fn simhash_resemblance(a: TextArgument<'_>, b: TextArgument<'_>, options: RawJso
     })
 }
 
-/// Whether two texts share a band and resemble each other; None if one of them has no feature.
+/// Whether two texts are near-duplicates; None if one of them has no feature.
 ///
 /// The resemblance is compared first: most texts are refuted by the first of their features, and the bands of a text
 /// take 1.5 times as long as its fingerprint.
@@ -81,7 +81,7 @@ pub fn are_near(texts: [TextArgument<'_>; 2], criterion: TextCriterion, options:
                 computed.summary = fingerprint_cache::summary(text, options, bands)?;
             }
             let other = fingerprint_cache::summary(other, options, bands)?;
-            Ok(computed.summary.as_ref().zip(other).map(|(own, other)| own.shares_band(&other, bands)))
+            Ok(computed.summary.as_ref().zip(other).map(|(own, other)| criterion.are_candidates(own, &other)))
         })
     })
 }

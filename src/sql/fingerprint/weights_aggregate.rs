@@ -16,9 +16,9 @@ use simhash::fingerprint::options::Options;
 use super::options::{JsonDocument, read_options};
 use crate::sql::arguments::required;
 
-/// Most bytes of the weights, as `jsonb`: about 200 features. The expressions of an index on a band have the options
-/// twice, in one row of pg_index. With these weights, the row fits into a page whatever the features are.
-const MAX_BYTES: usize = 6 << 10;
+/// Most bytes of the weights, as `jsonb`: about 110 features. The expressions of an index on a band have the options
+/// three times, in one row of pg_index. With these weights, the row fits into a page whatever the features are.
+const MAX_BYTES: usize = 7 << 9;
 
 /// The state of the aggregate: the options of the first row, which must be the same for all rows, and the sample.
 struct WeightsState {

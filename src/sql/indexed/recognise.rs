@@ -15,7 +15,7 @@ use simhash::fingerprint::options::Options;
 use simhash::search::blocks::DEFAULT_BLOCKS;
 
 use crate::sql::fingerprint::options::{JsonDocument, read_options};
-use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK, SIMHASH_SIZE};
+use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK, TEXT_AND_OPTIONS};
 
 /// `simhash_block(fingerprint, block, blocks)`, with `block` and `blocks` as constants.
 #[derive(Clone, Copy, Debug)]
@@ -69,18 +69,17 @@ pub struct FingerprintCall {
 impl FingerprintCall {
     /// Reads an expression as the fingerprint of a text, of features or of a `tsvector`; None if it is not.
     pub fn read(expression: Expression, schema: ExtensionSchema) -> Option<Self> {
-        use pg_sys::{JSONBOID, TEXTARRAYOID, TEXTOID, TSVECTOROID};
         let functions = [
-            (c"simhash", &[TEXTOID, JSONBOID][..]),
-            (c"simhash_of_features", &[TEXTARRAYOID]),
-            (c"simhash", &[TSVECTOROID]),
+            (c"simhash", TEXT_AND_OPTIONS),
+            (c"simhash_of_features", &[pg_sys::TEXTARRAYOID]),
+            (c"simhash", &[pg_sys::TSVECTOROID]),
         ];
         Self::read_one_of(&functions, expression, schema)
     }
 
     /// Reads an expression as the size of a text; None if it is not.
     pub fn read_size(expression: Expression, schema: ExtensionSchema) -> Option<Self> {
-        Self::read_one_of(&[(c"simhash_size", SIMHASH_SIZE)], expression, schema)
+        Self::read_one_of(&[(c"simhash_size", TEXT_AND_OPTIONS)], expression, schema)
     }
 
     /// Reads a call of one of these functions, named with their argument types; None unless its options are constant.
@@ -119,8 +118,8 @@ impl FingerprintCall {
         self.options == *options && self.source.equals(source)
     }
 
-    /// Whether the call gives the sizes of a text by these options.
-    pub fn has_sizes_of(&self, text: Expression, options: &Options) -> bool {
+    /// Whether the call gives the sizes or fingerprints of a text by these options.
+    pub fn is_made_as(&self, text: Expression, options: &Options) -> bool {
         self.options.makes_same_fingerprints(options)
             && self.source.without_relabelling().equals(text.without_relabelling())
     }

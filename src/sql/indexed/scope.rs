@@ -81,7 +81,7 @@ impl Scope {
     }
 
     /// The keys of an index as SQL: the columns of the scope, then `keys`.
-    pub fn keys(&self, keys: [String; 2]) -> String {
+    pub fn keys(&self, keys: Vec<String>) -> String {
         self.0.iter().map(quote_identifier).chain(keys).collect::<Vec<_>>().join(", ")
     }
 }

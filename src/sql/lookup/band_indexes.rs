@@ -1,8 +1,11 @@
 //! The indexes on bands of a table's texts, as `simhash_index` makes them:
 //!
 //! ```sql
-//! CREATE INDEX ON docs (simhash_band(body, 0), simhash_size(body));     -- .. one for each band
+//! CREATE INDEX ON docs (simhash_band(body, 0), simhash_size(body), simhash(body));     -- .. one for each band
 //! ```
+//!
+//! A search looks up the band and a range of sizes, and compares the fingerprint in each entry, so that it does not
+//! fetch the rows of texts that differ too much to be near.
 //!
 //! An index is recognised by its expressions, whoever has made it, and whatever its name. Columns before the band, such
 //! as a tenant's number, are its scope.
@@ -64,7 +67,7 @@ impl BandCall {
     }
 }
 
-/// An index on a band and the size of a text.
+/// An index on a band, the size and the fingerprint of a text.
 #[derive(Clone, Debug)]
 pub struct BandIndex {
     pub oid: Oid,
@@ -80,20 +83,26 @@ pub struct BandIndex {
 }
 
 impl BandIndex {
-    /// Reads an index; None if it is not on a band and the size of one text.
+    /// Reads an index; None if it is not on a band, the size and the fingerprint of one text.
     pub fn read(table: &Relation, index: &Index) -> Option<Self> {
         let position = index.keys.iter().position(|key| key.value.column().is_none())?;
         let scope: Vec<_> = index.keys[..position].iter().filter_map(|key| key.value.column()).collect();
-        let [band, size] = index.keys.get(position..)?.first_chunk()?;
+        let [band, size, fingerprint] = index.keys.get(position..)?.first_chunk()?;
         if !band.is_integer || !size.is_integer {
             return None;
         }
         let call = BandCall::read(band.value.computation(table)?)?;
         let size = FingerprintCall::read_size(size.value.computation(table)?, call.schema)?;
+        let fingerprint = FingerprintCall::read(fingerprint.value.computation(table)?, call.schema)?;
         let has_default_equality = has_default_equality(table, index, &scope);
-        let is_of_text = size.has_sizes_of(call.text, &call.options);
+        let is_of_text = [size, fingerprint].iter().all(|key| key.is_made_as(call.text, &call.options));
         let (oid, is_partial) = (index.oid, index.is_partial);
         is_of_text.then_some(Self { oid, call, key: band.value, scope, has_default_equality, is_partial })
+    }
+
+    /// The attnum of the fingerprint in the index.
+    pub fn fingerprint_attnum(scope_len: usize) -> i16 {
+        scope_len as i16 + 3
     }
 
     /// Whether this index, read as [`ExpressionForm::Planned`], is on bands of a text of a query, which refers to the

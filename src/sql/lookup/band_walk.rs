@@ -5,7 +5,7 @@ use std::slice;
 
 use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::ScanKeyData;
-use postgres::heap::entry_scan::{Fetched, KeyCondition};
+use postgres::heap::entry_scan::{EntryRead, Fetched, KeyCondition};
 use postgres::memory::insert;
 
 use super::query_indexes::QueryIndexes;
@@ -54,11 +54,16 @@ impl BandWalk {
                 self.is_scanning = true;
             }
             let scan = self.indexes.scan(self.band).expect("the band is being looked up");
-            if !scan.next_any() {
-                self.is_scanning = false;
-                self.indexes.release(self.band);
-                self.band += 1;
-                continue;
+            // SAFETY: comparing integers does not panic.
+            match unsafe { scan.next(|fingerprint| keys.allows(fingerprint)) } {
+                EntryRead::Entry(_) => {}
+                EntryRead::Pause => continue,
+                EntryRead::End => {
+                    self.is_scanning = false;
+                    self.indexes.release(self.band);
+                    self.band += 1;
+                    continue;
+                }
             }
             let tid = item_pointer_to_u64(scan.tid());
             if self.fetched.contains(&tid) {

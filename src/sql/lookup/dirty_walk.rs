@@ -17,6 +17,7 @@ use simhash::hamming;
 use simhash::search::cost::ENTRY_MICROSECONDS;
 use simhash::search::growth::Growth;
 
+use super::band_indexes::BandIndex;
 use super::block_walk::next_probes;
 use super::text_keys::TextKeys;
 use crate::sql::indexed::layouts::{Layout, layout_blocks};
@@ -40,12 +41,12 @@ pub struct DirtyWalk<'a> {
 }
 
 impl DirtyWalk<'_> {
-    /// Calls `show` with the versions that share a band with a text, and whose sizes are similar. `indexes[i]` is the
+    /// Calls `show` with the versions that share a band with a text, and whose sizes and fingerprints are similar. `indexes[i]` is the
     /// index on band i. `has_same` says whether its bands are made by the option `same`.
     ///
     /// # Safety
     /// The indexes are btrees of the table, which support the leading keys. After these columns, they have a band and a
-    /// size, both integers.
+    /// size, both integers, and a fingerprint, a `bigint`.
     pub unsafe fn each_by_bands(
         &self,
         indexes: &[Oid],
@@ -55,13 +56,14 @@ impl DirtyWalk<'_> {
     ) -> Flow {
         for (number, &index) in indexes.iter().enumerate() {
             let (index, band) = (Relation::open(index), keys.band(number, has_same));
-            let count = key_count(self.leading_keys.len(), true);
+            let scope = self.leading_keys.len();
+            let (count, fingerprint) = (key_count(scope, true), Some(BandIndex::fingerprint_attnum(scope)));
             // SAFETY: the caller passes such indexes, and the index and the table stay open until the scan ends. The
             // scan has the keys for a band and for both ends of the sizes.
-            let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.search, count, None) };
+            let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.search, count, fingerprint) };
             unsafe { scan.scan().look_up(self.leading_keys, KeyCondition::AnyOf(&[band]), Some(&keys.sizes)) };
-            // SAFETY: the closure does not panic.
-            if unsafe { self.each_version(&mut scan, |_| true, show) }?.is_break() {
+            // SAFETY: comparing integers does not panic.
+            if unsafe { self.each_version(&mut scan, |fingerprint| keys.allows(fingerprint), show) }?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }

@@ -1,4 +1,4 @@
-//! What a search for near texts looks up: the bands of a text, and the sizes that near texts may have.
+//! What a search for near texts looks up: the bands of a text, and the sizes and fingerprints that near texts may have.
 
 use std::ops::RangeInclusive;
 use std::rc::Rc;
@@ -9,14 +9,17 @@ use simhash::criterion::TextCriterion;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::size::{is_exact, similar_sizes};
 use simhash::fingerprint::{Fingerprinter, Summary};
+use simhash::hamming;
 
 use crate::sql::fingerprint::fingerprint_cache;
 
-/// The keys of a text that has a feature: its bands, by the criterion, and the sizes of texts that may be near it.
+/// The keys of a text that has a feature: its bands, by the criterion, and the sizes and fingerprints of texts that may
+/// be near it.
 #[derive(Clone)]
 pub struct TextKeys {
     summary: Rc<Summary>,
     criterion: TextCriterion,
+    max_distance: u32,
     pub sizes: RangeInclusive<i32>,
 }
 
@@ -37,16 +40,21 @@ impl TextKeys {
 
     fn new(summary: Rc<Summary>, criterion: TextCriterion, options: &Options) -> Self {
         let sizes = similar_sizes(summary.size, criterion.resemblance, is_exact(options));
-        Self { summary, criterion, sizes }
+        Self { summary, criterion, max_distance: criterion.max_distance(), sizes }
     }
 
     pub fn least_resemblance(&self) -> f64 {
         self.criterion.resemblance
     }
 
-    /// Whether two texts share a band, as near texts do.
-    pub fn share_band(&self, other: &Self) -> bool {
-        self.bands().iter().zip(other.bands()).any(|(a, b)| a == b)
+    /// Whether two texts are near if they resemble each other.
+    pub fn are_candidates(&self, other: &Self) -> bool {
+        self.criterion.are_candidates(&self.summary, &other.summary)
+    }
+
+    /// Whether a text with this fingerprint may be near.
+    pub fn allows(&self, fingerprint: i64) -> bool {
+        hamming(fingerprint.cast_unsigned(), self.summary.fingerprint) <= self.max_distance
     }
 
     /// A band as an index has it: with the criterion's option `same` or without.

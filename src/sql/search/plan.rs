@@ -40,6 +40,8 @@ pub enum Search {
     Bands {
         /// The indexes on the bands of the criterion, in the order of the bands.
         indexes: Vec<Oid>,
+        /// The attnum of the fingerprint in the indexes.
+        fingerprint: i16,
         /// Whether the indexes are on bands by the option `same`.
         has_same: bool,
     },
@@ -75,7 +77,9 @@ impl Search {
             Self::Distance(DistanceSettings { layouts, .. }) => {
                 layouts.iter().flatten().map(|indexed| (indexed.index, Some(indexed.fingerprint))).collect()
             }
-            Self::Bands { indexes, .. } => indexes.iter().map(|&index| (index, None)).collect(),
+            Self::Bands { indexes, fingerprint, .. } => {
+                indexes.iter().map(|&index| (index, Some(*fingerprint))).collect()
+            }
         }
     }
 }

@@ -78,7 +78,7 @@ impl NearScan {
                         let pages = pg_sys::RelationGetNumberOfBlocksInFork(table, pg_sys::ForkNumber::MAIN_FORKNUM);
                         RunningSearch::Distance(DistanceSearch::new(settings, pages.into(), open_indexes))
                     }
-                    Search::Bands { indexes, has_same } => {
+                    Search::Bands { indexes, has_same, .. } => {
                         let document = role_expressions(Role::Criterion).find_map(constant_document);
                         let criterion = document.and_then(|document| read_text_criterion(document).ok());
                         let criterion = criterion.unwrap_or_else(|| raise_unreadable_plan());

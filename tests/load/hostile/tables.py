@@ -51,7 +51,7 @@ CHANGES = (
     "ALTER TABLE {t} ATTACH PARTITION {t}_0 FOR VALUES FROM (MINVALUE) TO (20)",
     "CREATE OR REPLACE VIEW hostile.on_life AS SELECT * FROM {t}",
     "CREATE INDEX ON {t} (simhash_block(f, 0), simhash_block(f, 1, 2))",
-    "CREATE INDEX ON {t} (simhash_band(body, 0), simhash_size(body))",
+    "CREATE INDEX ON {t} (simhash_band(body, 0), simhash_size(body), simhash(body))",
     "ALTER TABLE {t} OWNER TO hostile_user",
     "CREATE OR REPLACE TRIGGER own {time} INSERT OR UPDATE ON {t} FOR EACH {level} EXECUTE FUNCTION"
     " simhash_dedup({action}, {criterion}, {source})",

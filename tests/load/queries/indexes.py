@@ -99,7 +99,7 @@ class Layout:
 # What may be wrong with the indexes on bands.
 BAND_DAMAGES = (
     "no index", "partial", "second", "invalid", "other text", "other band", "other options", "other size",
-    "without size", "one member",
+    "without size", "other fingerprint", "without fingerprint", "one member",
 )
 
 
@@ -129,7 +129,8 @@ class Bands:
 
     def indexes(self, table, name, rng):
         for band in range(self.count):
-            text, size, options = self.text, self.text, self.options
+            text = size = fingerprint = self.text
+            options = self.options
             order = rng.choice(("", "", " DESC", " NULLS FIRST"))
             number, size_options = band, options
             damage = self.damage if self.damaged_band in (None, band) else ""
@@ -137,9 +138,11 @@ class Bands:
                 case "no index":
                     continue
                 case "other text":
-                    text = size = f"upper({text})"
+                    text = size = fingerprint = f"upper({text})"
                 case "other size":
                     size = f"upper({text})"
+                case "other fingerprint":
+                    fingerprint = f"upper({text})"
                 case "other band":
                     number = (band + 1) % 64
                 case "other options":
@@ -147,6 +150,8 @@ class Bands:
             key = f"simhash_band({text}, {number}{options}){order}"
             if damage != "without size":
                 key += f", simhash_size({size}{size_options}){rng.choice(('', ' DESC'))}"
+            if damage != "without fingerprint":
+                key += f", simhash({fingerprint}{size_options}){rng.choice(('', ' DESC'))}"
             key = f"{'k, ' if damage == 'second' else ''}{'tag, ' if self.is_scoped else ''}{key}"
             where = f" WHERE {rng.choice(('tag > 1', 'raw IS NOT NULL', 'id > 5'))}" if damage == "partial" else ""
             yield f"CREATE INDEX {name}_{band} ON {table} ({key}){where}"

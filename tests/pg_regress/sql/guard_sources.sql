@@ -92,15 +92,17 @@ DROP INDEX banded_simhash_band3_idx;
 SELECT errors('INSERT INTO banded VALUES (2, 1, ''another text'')', 'INSERT INTO banded VALUES (2, 1, NULL)',
     'UPDATE banded SET body = NULL', 'UPDATE banded SET tenant = 2', 'DELETE FROM banded WHERE id = 2',
     $$SELECT simhash_guard('banded', 'skip')$$);
-CREATE INDEX partial ON banded (simhash_band(body, 3), simhash_size(body)) WHERE id > 0;
+CREATE INDEX partial ON banded (simhash_band(body, 3), simhash_size(body), simhash(body)) WHERE id > 0;
 CREATE INDEX sizeless ON banded (simhash_band(body, 3));
-CREATE INDEX other_options ON banded (simhash_band(body, 3, '{"ngram": 2}'), simhash_size(body, '{"ngram": 2}'));
-CREATE INDEX of_tenant ON banded (tenant, simhash_band(body, 3), simhash_size(body));
+CREATE INDEX other_options ON banded (simhash_band(body, 3, '{"ngram": 2}'), simhash_size(body, '{"ngram": 2}'),
+    simhash(body, '{"ngram": 2}'));
+CREATE INDEX of_tenant ON banded (tenant, simhash_band(body, 3), simhash_size(body), simhash(body));
 CREATE INDEX hashed ON banded USING hash (simhash_band(body, 3));
-CREATE INDEX invalid ON banded (simhash_band(body, 3), simhash_size(body));
+CREATE INDEX invalid ON banded (simhash_band(body, 3), simhash_size(body), simhash(body));
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'invalid'::regclass;
 SELECT errors('INSERT INTO banded VALUES (2, 1, ''another text'')');
-CREATE INDEX whole ON banded (simhash_band(body, 3, '{}') DESC, simhash_size(body, '{"case_fold": true}'), id);
+CREATE INDEX whole ON banded (simhash_band(body, 3, '{}') DESC, simhash_size(body, '{"case_fold": true}'),
+    simhash(body, '{"case_fold": true}'), id);
 INSERT INTO banded VALUES (2, 1, 'another text');
 SELECT errors('INSERT INTO banded VALUES (3, 1, ''Another text'')');
 

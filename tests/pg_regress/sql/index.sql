@@ -34,20 +34,22 @@ SELECT simhash_index('docs', 'body', '{"markup": "html"}', 64, '{lang}');
 SET client_min_messages = notice;
 SELECT indexdef FROM pg_indexes WHERE tablename = 'docs' AND indexdef ~ 'tenant|chars|band63' ORDER BY indexname;
 
--- Indexes that do not serve do not count: a part of the rows, without the size, or of another text; with another
--- collation or access method. One with more keys serves, and so does one that is unique.
+-- Indexes that do not serve do not count: a part of the rows, without the size or the fingerprint, or of another text;
+-- with another collation or access method. One with more keys serves, and so does one that is unique.
 CREATE TABLE others (id integer, lang text, title text, body text);
-CREATE INDEX others_part ON others (simhash_band(body, 0), simhash_size(body)) WHERE id > 0;
+CREATE INDEX others_part ON others (simhash_band(body, 0), simhash_size(body), simhash(body)) WHERE id > 0;
 CREATE INDEX others_band ON others (simhash_band(body, 0));
-CREATE INDEX others_size ON others (simhash_band(body, 0), simhash_size(title));
-CREATE INDEX others_options ON others (simhash_band(body, 0, '{"ngram": 2}'), simhash_size(body));
+CREATE INDEX others_size ON others (simhash_band(body, 0), simhash_size(title), simhash(body));
+CREATE INDEX others_fingerprint ON others (simhash_band(body, 0), simhash_size(body), simhash(title));
+CREATE INDEX others_two_keys ON others (simhash_band(body, 0), simhash_size(body));
+CREATE INDEX others_options ON others (simhash_band(body, 0, '{"ngram": 2}'), simhash_size(body), simhash(body));
 CREATE INDEX others_order ON others (simhash_size(body), simhash_band(body, 0));
-CREATE INDEX others_collation ON others (lang COLLATE "POSIX", simhash_band(body, 0), simhash_size(body));
-CREATE INDEX others_class ON others (lang text_pattern_ops, simhash_band(body, 0), simhash_size(body));
+CREATE INDEX others_collation ON others (lang COLLATE "POSIX", simhash_band(body, 0), simhash_size(body), simhash(body));
+CREATE INDEX others_class ON others (lang text_pattern_ops, simhash_band(body, 0), simhash_size(body), simhash(body));
 CREATE INDEX others_gist ON others USING hash (simhash_band(body, 0));
 SELECT simhash_index('others', 'body', bands => 1), simhash_index('others', 'body', bands => 1, scope => '{lang}');
 CREATE UNIQUE INDEX others_unique ON others (simhash_band(title, band => 0, options => '{}') DESC, simhash_size(title),
-    id) INCLUDE (body);
+    simhash(title), id) INCLUDE (body);
 SELECT simhash_index('others', 'title', bands => 1);
 
 -- Sources of all types that become texts, and expressions. Queries write them in the same way.

@@ -16,7 +16,7 @@ SELECT described('docs');
 SELECT tablename FROM pg_stats WHERE tablename LIKE 'docs_simhash%' GROUP BY 1 ORDER BY 1;
 -- Indexes that an interrupted command has left are dropped, and their names are free again.
 CREATE INDEX docs_simhash_band0_tenant_idx_ccnew ON docs (tenant, simhash_band(body, 0, '{"ngram": 2}'),
-    simhash_size(body, '{"ngram": 2}'));
+    simhash_size(body, '{"ngram": 2}'), simhash(body, '{"ngram": 2}'));
 UPDATE pg_index SET indisvalid = false
 WHERE indexrelid::regclass::text IN ('docs_simhash_band1_tenant_idx', 'docs_simhash_band0_tenant_idx_ccnew');
 SELECT simhash_index_commands('docs', 'body', '{"ngram": 2}', 2, '{tenant}') \gexec
@@ -39,7 +39,7 @@ SELECT next_of_parts() \gexec
 SELECT next_of_parts() \gexec
 -- The index of parts_1 is not valid when it is attached. It cannot be dropped alone.
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'parts_1_simhash_band0_idx'::regclass;
-CREATE INDEX parts_simhash_band0_idx ON ONLY parts (simhash_band(body, 0), simhash_size(body));
+CREATE INDEX parts_simhash_band0_idx ON ONLY parts (simhash_band(body, 0), simhash_size(body), simhash(body));
 ALTER INDEX parts_simhash_band0_idx ATTACH PARTITION parts_1_simhash_band0_idx;
 SELECT simhash_index_commands('parts', 'body', bands => 1);
 SELECT next_of_parts() \gexec
@@ -66,8 +66,9 @@ SELECT count(*) AS indexes, bool_and(indisvalid) AS valid FROM pg_index WHERE pg
 CREATE TABLE others (id integer, body text) PARTITION BY LIST (id);
 CREATE TABLE others_1 PARTITION OF others FOR VALUES IN (1);
 CREATE TABLE others_2 PARTITION OF others FOR VALUES IN (2);
-CREATE INDEX ON others_1 (simhash_band(body, 0), simhash_size(body), id);
-CREATE INDEX ON others_1 (simhash_band(body, 0, '{"ngram": 2}'), simhash_size(body, '{"ngram": 2, "weight": "set"}'));
+CREATE INDEX ON others_1 (simhash_band(body, 0), simhash_size(body), simhash(body), id);
+CREATE INDEX ON others_1 (simhash_band(body, 0, '{"ngram": 2}'), simhash_size(body, '{"ngram": 2, "weight": "set"}'),
+    simhash(body, '{"ngram": 2, "case_fold": true}'));
 SELECT simhash_index('others_2', 'body', '{"ngram": 2, "weight": "set"}', 1);
 SELECT simhash_index_commands('others', 'body', bands => 1) \gexec
 SELECT simhash_index_commands('others', 'body', '{"ngram": 2}', 1) \gexec

@@ -21,9 +21,9 @@ SELECT * FROM indexes;
 SELECT tablename, count(*) FROM pg_stats WHERE tablename ~ '^parts.*idx' GROUP BY tablename ORDER BY tablename;
 DROP INDEX parts_simhash_band0_idx, parts_simhash_band1_idx;
 -- An index on one partition is not an index on all. One that is made by hand is completed.
-CREATE INDEX ON parts_1 (id, simhash_band(body, 0), simhash_size(body));
-CREATE INDEX by_hand ON ONLY parts (simhash_band(body, 0), simhash_size(body));
-CREATE INDEX by_hand_0 ON parts_0 (simhash_band(body, 0), simhash_size(body));
+CREATE INDEX ON parts_1 (id, simhash_band(body, 0), simhash_size(body), simhash(body));
+CREATE INDEX by_hand ON ONLY parts (simhash_band(body, 0), simhash_size(body), simhash(body));
+CREATE INDEX by_hand_0 ON parts_0 (simhash_band(body, 0), simhash_size(body), simhash(body));
 ALTER INDEX by_hand ATTACH PARTITION by_hand_0;
 SELECT simhash_index('parts', 'body', bands => 1, scope => '{id}'), simhash_index('parts', 'body', bands => 1);
 SELECT * FROM indexes;
@@ -63,10 +63,10 @@ DROP TABLE :long_table, unlogged;
 -- but not those of a constraint.
 CREATE TABLE docs AS SELECT n AS id, 'text ' || n AS body FROM generate_series(1, 100) AS n;
 SELECT simhash_index('docs', 'body', bands => 2);
-CREATE INDEX docs_simhash_band0_idx_ccnew ON docs (simhash_band(body, 0), simhash_size(body));
-CREATE UNIQUE INDEX constrains ON docs (simhash_band(body, 0), simhash_size(body), id);
-CREATE INDEX of_another ON docs (simhash_band(upper(body), 0), simhash_size(upper(body)));
-CREATE INDEX half_dropped ON docs (simhash_band(body, 0), simhash_size(body));
+CREATE INDEX docs_simhash_band0_idx_ccnew ON docs (simhash_band(body, 0), simhash_size(body), simhash(body));
+CREATE UNIQUE INDEX constrains ON docs (simhash_band(body, 0), simhash_size(body), simhash(body), id);
+CREATE INDEX of_another ON docs (simhash_band(upper(body), 0), simhash_size(upper(body)), simhash(upper(body)));
+CREATE INDEX half_dropped ON docs (simhash_band(body, 0), simhash_size(body), simhash(body));
 UPDATE pg_index SET indisvalid = false, indislive = indexrelid <> 'half_dropped'::regclass
 WHERE indexrelid IN ('docs_simhash_band0_idx_ccnew'::regclass, 'docs_simhash_band1_idx'::regclass,
     'constrains'::regclass, 'of_another'::regclass, 'half_dropped'::regclass);
@@ -75,7 +75,7 @@ SELECT simhash_index('docs', 'body', bands => 2);
 SELECT * FROM indexes;
 -- An invalid index beside a valid one is dropped, and nothing is built.
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'docs_simhash_band1_idx'::regclass;
-CREATE INDEX docs_again ON docs (simhash_band(body, 1), simhash_size(body));
+CREATE INDEX docs_again ON docs (simhash_band(body, 1), simhash_size(body), simhash(body));
 SELECT simhash_index('docs', 'body', bands => 2);
 -- Missing statistics are collected again.
 DELETE FROM pg_statistic WHERE starelid = 'docs_again'::regclass;

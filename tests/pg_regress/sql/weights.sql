@@ -25,9 +25,9 @@ SELECT simhash_attach('weighted', 'body', options => :'thousand');
 SELECT count(*), bool_and(simhash = simhash(body, :'thousand'::jsonb)) AS jsonb
 FROM weighted;
 
--- 400 weights of words that do not compress fit into the row of an index.
+-- 250 weights of words that do not compress fit into the row of an index.
 SELECT jsonb_build_object('weights', jsonb_object_agg(left(md5(n::text), 8), 0.8)) AS hundreds
-FROM generate_series(1, 400) n \gset
+FROM generate_series(1, 250) n \gset
 SELECT length(:'hundreds') AS bytes;
 SELECT simhash_index('weighted', 'body', options => :'hundreds', bands => 1);
 

@@ -106,7 +106,7 @@ CREATE FUNCTION app.lower_of(text) RETURNS text LANGUAGE sql IMMUTABLE RETURN lo
 CREATE TABLE app.letters (id bigint PRIMARY KEY, tenant integer, "Subject" text, body text);
 INSERT INTO app.letters SELECT id, id / 10, 'A letter', body FROM app.texts;
 SELECT extensions.simhash_index('app.letters', $$app.lower_of("Subject") || ' ' || body$$, '{"ngram": 2}', 2, '{tenant}');
-CREATE INDEX ON app.letters (extensions.simhash_band(body, 0), extensions.simhash_size(body));
+CREATE INDEX ON app.letters (extensions.simhash_band(body, 0), extensions.simhash_size(body), extensions.simhash(body));
 
 CREATE MATERIALIZED VIEW app.excerpts AS SELECT id, body FROM app.plain WHERE id <= 100;
 SELECT extensions.simhash_index('app.excerpts', 'body');

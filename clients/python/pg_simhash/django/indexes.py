@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import F, Index
 
-from .expressions import SimHashBand, SimHashBlock, SimHashSize
+from .expressions import SimHash, SimHashBand, SimHashBlock, SimHashSize
 
 
 def band_indexes(
@@ -33,6 +33,7 @@ def band_indexes(
             *(F(field) for field in scope),
             SimHashBand(content, band, options),
             SimHashSize(content, options),
+            SimHash(content, options),
             name=f"{name}_{band}",
         )
         for band in range(bands)

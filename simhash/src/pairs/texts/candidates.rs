@@ -9,6 +9,7 @@
 //! each other almost enough. Then their features are compared: 3 s for ten thousand of resemblance .8.
 
 use super::sketches::TextSketches;
+use crate::criterion::TextCriterion;
 use crate::error::Result;
 use crate::fingerprint::sketch::{Comparison, DifferenceSketch, MostDifferent, first_allowed};
 use crate::memory::{filled, push, with_capacity};
@@ -27,8 +28,7 @@ pub struct Candidates {
     /// For each band, its buckets.
     pub buckets: Vec<Buckets>,
     pub comparison: Comparison,
-    /// The least resemblance of two rows that are near.
-    pub least_resemblance: f64,
+    pub criterion: TextCriterion,
 }
 
 /// The buckets of a band. A bucket has rows that share the band, of which each may be near another one.
@@ -42,13 +42,13 @@ impl Candidates {
     /// Finds all candidates. In addition to the sketches, needs 4 bytes for each row, and 8 MB; or up to 8 for each row
     /// if most share a band. If the rows that share one band are all refuted, needs up to 80 more for each of them.
     pub fn new(sketches: TextSketches, tick: &dyn Fn()) -> Result<Self> {
-        let TextSketches { least_resemblance, comparison, sketches, bands } = sketches;
+        let TextSketches { criterion, comparison, sketches, bands } = sketches;
         let mut buckets = with_capacity(bands.len())?;
-        let mut finder = Finder::new(&sketches, comparison, least_resemblance, tick);
+        let mut finder = Finder::new(&sketches, comparison, criterion.resemblance, tick);
         for keys in bands {
             buckets.push(finder.find(&keys, |row| !sketches[row].is_empty(), Finder::fill_by_sketches)?);
         }
-        let mut all = Self { rows: Vec::new(), sketches, buckets, comparison, least_resemblance };
+        let mut all = Self { rows: Vec::new(), sketches, buckets, comparison, criterion };
         for row in ticking(0..all.sketches.len(), tick) {
             if all.is_candidate(row) {
                 // Candidates move to the front: none beyond the row that is read.

@@ -20,7 +20,7 @@ pub struct Confirmed {
 impl Outcome for Confirmed {
     fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self> {
         let stars = Stars::new(candidates.len(), tick)?;
-        Ok(Self { stars, is_second_round: false, least_resemblance: candidates.least_resemblance })
+        Ok(Self { stars, is_second_round: false, least_resemblance: candidates.criterion.resemblance })
     }
 
     fn least_resemblance(&mut self, earlier: u32, later: u32) -> Option<f64> {

@@ -19,7 +19,7 @@ pub struct Kept {
 
 impl Outcome for Kept {
     fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self> {
-        let resemblances = filled(candidates.len(), candidates.least_resemblance, tick)?;
+        let resemblances = filled(candidates.len(), candidates.criterion.resemblance, tick)?;
         Ok(Self { representatives: indexes(candidates.len(), tick)?, resemblances })
     }
 

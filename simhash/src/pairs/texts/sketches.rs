@@ -11,8 +11,7 @@ use crate::memory::{push, with_capacity};
 ///
 /// Takes 36 bytes for each row, and 4 for each of its bands.
 pub struct TextSketches {
-    /// The least resemblance of two near rows.
-    pub(super) least_resemblance: f64,
+    pub(super) criterion: TextCriterion,
     pub(super) comparison: Comparison,
     /// For each row, its sketch without the bands.
     pub(super) sketches: Vec<DifferenceSketch>,
@@ -32,7 +31,7 @@ impl TextSketches {
             push(&mut bands, with_capacity(rows)?)?;
         }
         let comparison = Comparison::new(options);
-        Ok(Self { least_resemblance: criterion.resemblance, comparison, sketches, bands })
+        Ok(Self { criterion, comparison, sketches, bands })
     }
 
     /// Adds the next row. Its sketch has as many bands as the criterion, or more.

@@ -44,7 +44,7 @@ impl Stars {
 impl Candidates {
     /// Leaves in the buckets only the candidates of two stars that are apart and may be near each other.
     pub fn narrow(&mut self, stars: &mut Stars, tick: &dyn Fn()) -> Result<()> {
-        let mut finder = Finder::new(&self.sketches, self.comparison, self.least_resemblance, tick);
+        let mut finder = Finder::new(&self.sketches, self.comparison, self.criterion.resemblance, tick);
         for band in &mut self.buckets {
             let keys = std::mem::take(&mut band.numbers);
             let has_key = |candidate: usize| keys[candidate] != NO_BUCKET;

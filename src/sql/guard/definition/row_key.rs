@@ -27,7 +27,7 @@ impl RowKey {
     /// band.
     pub fn may_be_near(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Text(own), Self::Text(other)) => own.share_band(other),
+            (Self::Text(own), Self::Text(other)) => own.are_candidates(other),
             (Self::Fingerprint { value, max_distance }, Self::Fingerprint { value: other, .. }) => {
                 hamming(*value, *other).cast_signed() <= *max_distance
             }

@@ -84,12 +84,12 @@ class WrittenSql(unittest.TestCase):
         table = notes()
         indexes = band_indexes(table.c.body)
         self.assertEqual(set(indexes), table.indexes)
-        expected = "CREATE INDEX ix_notes_body_band{0} ON notes (simhash_band(body, {0}), simhash_size(body))"
-        self.assertEqual(created(indexes), [expected.format(number) for number in range(6)])
+        expected = "CREATE INDEX ix_notes_body_band{} ON notes (simhash_band(body, {}), simhash_size(body), simhash(body))"
+        self.assertEqual(created(indexes), [expected.format(number, number) for number in range(6)])
         self.assertEqual(
             created(band_indexes(table.c.body, 2, scope=[table.c.tenant], name="ix", ngram=2))[0],
             """CREATE INDEX ix_band0 ON notes (tenant, simhash_band(body, 0, '{"ngram": 2}'::jsonb),"""
-            """ simhash_size(body, '{"ngram": 2}'::jsonb))""",
+            """ simhash_size(body, '{"ngram": 2}'::jsonb), simhash(body, '{"ngram": 2}'::jsonb))""",
         )
 
     def test_band_indexes_of_an_expression(self):
@@ -101,7 +101,7 @@ class WrittenSql(unittest.TestCase):
         self.assertEqual(set(indexes), table.indexes)
         expected = (
             "CREATE INDEX ix_band0 ON notes (simhash_band(coalesce(title, '') || body, 0),"
-            " simhash_size(coalesce(title, '') || body))"
+            " simhash_size(coalesce(title, '') || body), simhash(coalesce(title, '') || body))"
         )
         self.assertEqual(created(indexes), [expected])
 
