@@ -133,7 +133,9 @@ unsafe extern "C-unwind" fn as_parameter(
     // is valid, but for what is set.
     unsafe {
         let literals = &*(*state).p_ref_hook_state.cast::<Literals>();
-        if !(-(literals.values.len() as c_int)..0).contains(&(*reference).number) {
+        // Up to PostgreSQL 17, a large number of the user's becomes a negative one.
+        let literal = usize::try_from(-1 - i64::from((*reference).number)).ok().and_then(|i| literals.values.get(i));
+        if literal.is_none_or(|literal| (**literal).location != (*reference).location) {
             return std::ptr::null_mut();
         }
         let parameter = pg_sys::palloc0(size_of::<pg_sys::Param>()).cast::<pg_sys::Param>();

@@ -73,7 +73,7 @@ pub fn existing_indexes(wanted: &dyn WantedIndexes, family: &[Target]) -> Result
     family.iter().map(|member| Ok((member.oid, wanted.existing(member)?))).collect()
 }
 
-/// The steps that build the indexes of a family. If `is_concurrent`, none of them blocks writers meanwhile.
+/// The steps that build the indexes of a family. If `is_concurrent`, none of them blocks writers while it builds an index.
 pub fn list_builds<'a>(
     wanted: &dyn WantedIndexes,
     family: &'a [Target],
@@ -176,11 +176,12 @@ impl<'a, 'f> Plan<'a, 'f> {
             indexes.retain(|index| !index.is_partition);
             indexes = if attached.is_empty() { self.as_created(table, number, indexes)? } else { attached };
         }
-        if !table.is_partitioned() {
+        // A valid index is complete: that of a partitioned table is valid only if all partitions have theirs.
+        let valid = indexes.iter().find(|index| index.is_valid);
+        if valid.is_some() || !table.is_partitioned() {
             self.drop_invalid(table, number)?;
         }
-        // A valid index is complete: that of a partitioned table is valid only if all partitions have theirs.
-        if let Some(index) = indexes.iter().find(|index| index.is_valid) {
+        if let Some(index) = valid {
             return Built::of(table, index);
         }
         if table.is_partitioned() {
@@ -229,7 +230,7 @@ impl<'a, 'f> Plan<'a, 'f> {
         }
         for index in self.indexes_on(table, number).filter(|index| index.is_left_behind() && !table.is_partitioned()) {
             let name = index.name()?;
-            if is_being_built(table.oid)? {
+            if !self.concurrently.is_empty() && is_building_concurrently(table.oid)? {
                 let message = format!("index \"{name}\" is being built by another session");
                 return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_IN_USE, message)
                     .with_hint("List the commands again when that session has ended its command."));
@@ -298,15 +299,14 @@ impl<'a, 'f> Plan<'a, 'f> {
     }
 }
 
-/// Whether a session is building indexes of a table, or may be: of a session whose progress the current user may not
-/// see, only that it builds some index is public, and which tables it has locked.
-fn is_being_built(table: Oid) -> Result<bool> {
-    let table = table.to_u32();
+/// Whether a session may be building indexes of a table concurrently. Of another role's session, only that it builds
+/// some index is public, and which tables it has locked. REINDEX of a table reports its TOAST table at times.
+fn is_building_concurrently(table: Oid) -> Result<bool> {
     let query = format!(
-        "SELECT 'yes' FROM pg_catalog.pg_stat_progress_create_index AS p \
-         WHERE p.relid = {table} OR p.relid IS NULL AND p.datname = pg_catalog.current_database() AND EXISTS \
-             (SELECT FROM pg_catalog.pg_locks AS l \
-              WHERE l.pid = p.pid AND l.relation = {table} AND l.mode = 'ShareUpdateExclusiveLock')"
+        "SELECT 'yes' FROM pg_catalog.pg_stat_progress_create_index AS progress \
+         JOIN pg_catalog.pg_locks AS lock USING (pid) \
+         WHERE datname = pg_catalog.current_database() AND relation = {} AND mode = 'ShareUpdateExclusiveLock'",
+        table.to_u32()
     );
     Ok(!query_strings(&query)?.is_empty())
 }

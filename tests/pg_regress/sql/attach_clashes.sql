@@ -85,11 +85,19 @@ CREATE TABLE child (simhash bigint) INHERITS (parent);
 SELECT errors($$SELECT simhash_attach('parent', 'body')$$);
 \d parent
 
--- No refusal: simhash_attach drops the invalid index that a failed REINDEX CONCURRENTLY has left.
+-- No refusal: simhash_attach drops the invalid indexes that a failed REINDEX or DROP INDEX CONCURRENTLY has left.
 CREATE TABLE reindexed (body text);
 SELECT simhash_attach('reindexed', 'body', blocks => 2);
 CREATE INDEX reindexed_ccnew ON reindexed (simhash_block0, simhash);
-UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'reindexed_ccnew'::regclass;
+CREATE INDEX reindexed_half_dropped ON reindexed (simhash_block1, simhash);
+UPDATE pg_index SET indisvalid = false, indislive = indexrelid = 'reindexed_ccnew'::regclass
+WHERE indexrelid IN ('reindexed_ccnew'::regclass, 'reindexed_half_dropped'::regclass);
+CREATE TABLE whole (part integer, body text) PARTITION BY LIST (part);
+CREATE TABLE whole_1 PARTITION OF whole DEFAULT;
+SELECT simhash_attach('whole', 'body', blocks => 2);
+CREATE INDEX whole_1_ccnew ON whole_1 (simhash_block0, simhash);
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'whole_1_ccnew'::regclass;
 SET client_min_messages = notice;
 SELECT simhash_attach('reindexed', 'body', blocks => 2);
+SELECT simhash_attach('whole', 'body', blocks => 2);
 \di reindexed*

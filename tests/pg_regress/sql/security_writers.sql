@@ -275,6 +275,13 @@ BEGIN
         PERFORM set_config(name, reset_val, true) FROM pg_settings WHERE name = pair[1];
     END LOOP;
 END $$;
+-- Literals are parameters with negative numbers meanwhile. Up to PostgreSQL 17, a large number means the first of them.
+DO $$
+BEGIN
+    PERFORM public.simhash_guard('app.literals', among => '$4294967295 = ''x''');
+    RAISE 'accepted';
+EXCEPTION WHEN undefined_parameter OR syntax_error THEN NULL;
+END $$;
 
 -- 8. Whoever may create triggers on a table cannot have code run by those who list its guards.
 SET ROLE regress_owner;

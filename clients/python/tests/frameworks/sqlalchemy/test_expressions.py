@@ -84,7 +84,9 @@ class WrittenSql(unittest.TestCase):
         table = notes()
         indexes = band_indexes(table.c.body)
         self.assertEqual(set(indexes), table.indexes)
-        expected = "CREATE INDEX ix_notes_body_band{} ON notes (simhash_band(body, {}), simhash_size(body), simhash(body))"
+        expected = (
+            "CREATE INDEX ix_notes_body_band{} ON notes (simhash_band(body, {}), simhash_size(body), simhash(body))"
+        )
         self.assertEqual(created(indexes), [expected.format(number, number) for number in range(6)])
         self.assertEqual(
             created(band_indexes(table.c.body, 2, scope=[table.c.tenant], name="ix", ngram=2))[0],
