@@ -8,10 +8,10 @@ use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::datum::Internal;
 use pgrx::pg_sys::{self, Oid};
 
-use super::error::{ErrorReport, Result, invalid_parameter};
+use super::error::{Result, invalid_parameter};
 use super::expression::Expression;
 
-/// As an argument of a `#[pg_extern]` function, its own call, which SQL does not pass.
+/// The running call of a `#[pg_extern]` function: an argument that SQL does not pass.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
     pub(crate) info: pg_sys::FunctionCallInfo,
@@ -45,10 +45,12 @@ impl<'a> Call<'a> {
         unsafe { (*(*self.info).flinfo).fn_oid }
     }
 
-    /// The call as an expression of the query; None if the function was not called by a query.
-    pub fn expression(self) -> Option<Expression> {
+    /// Whether all arguments are constants of a query: then the planner evaluates the call.
+    pub fn has_constant_arguments(self) -> bool {
         // SAFETY: `fn_expr` is null or a valid expression, which outlives the call.
-        unsafe { Expression::new((*(*self.info).flinfo).fn_expr) }
+        let expression = unsafe { Expression::new((*(*self.info).flinfo).fn_expr) };
+        let call = expression.and_then(Expression::call);
+        call.is_some_and(|(_, arguments)| arguments.iter().all(|argument| argument.constant().is_some()))
     }
 
     /// The type of an argument of a polymorphic function.
@@ -61,19 +63,10 @@ impl<'a> Call<'a> {
     pub fn context(self, tag: pg_sys::NodeTag) -> Option<*mut pg_sys::Node> {
         // SAFETY: the context of a running call is null or a node.
         unsafe {
-            let context = (*self.info).context;
-            (!context.is_null() && (*context).type_ == tag).then_some(context)
+            let node = (*self.info).context;
+            (!node.is_null() && (*node).type_ == tag).then_some(node)
         }
     }
-}
-
-/// NULL while a query runs. The error if all arguments are constants, because then the planner computes the result.
-pub fn null_unless_planning<T>(error: ErrorReport, call: Call<'_>) -> Result<Option<T>> {
-    let are_all_constant = call
-        .expression()
-        .and_then(Expression::call)
-        .is_some_and(|(_, arguments)| arguments.iter().all(|argument| argument.constant().is_some()));
-    if are_all_constant { Err(error) } else { Ok(None) }
 }
 
 /// The state of an aggregate, made by `create` in its memory if there is none yet; an error outside an aggregate.

@@ -1,6 +1,6 @@
 //! Expressions that a user writes on the columns of a table, as in WHERE or in CREATE INDEX.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_void};
 
 use pgrx::pg_sys::{self, ParseExprKind};
 use pgrx::prelude::*;
@@ -16,7 +16,7 @@ use crate::literals::Literals;
 use crate::memory::OnDrop;
 use crate::text::to_server;
 
-/// The argument of a command that has an expression.
+/// The argument of a command that is an expression.
 #[derive(Clone, Copy)]
 pub struct Argument<'a> {
     pub name: &'a CStr,
@@ -24,11 +24,19 @@ pub struct Argument<'a> {
     pub context: &'a CStr,
 }
 
-/// Parses a key of an index of an open table. PostgreSQL refuses subqueries, aggregates and sets.
+/// What an expression is for.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    IndexKey,
+    Value,
+    Condition,
+}
+
+/// Parses a key of an index of an open table. PostgreSQL refuses subqueries, aggregates and functions that return sets.
 ///
 /// Names are looked up in the search path; only literals are evaluated. The result is in the current memory context.
 pub fn parse_index_key(table: &Relation, sql: &str, argument: Argument<'_>) -> Result<Expression> {
-    parse(table, sql, argument, ParseExprKind::EXPR_KIND_INDEX_EXPRESSION, None, |_, tree| tree)
+    parse(table, sql, argument, Kind::IndexKey)
 }
 
 /// Parses a value of any type that is made from a row's columns. An error if it has subqueries, system columns, whole
@@ -37,26 +45,18 @@ pub fn parse_index_key(table: &Relation, sql: &str, argument: Argument<'_>) -> R
 /// Names are looked up in the search path; only these literals are evaluated. The result is in the current memory
 /// context.
 pub fn parse_value(table: &Relation, sql: &str, argument: Argument<'_>) -> Result<Expression> {
-    parse_checked(table, sql, argument, |_, tree| tree)
+    parse_for_row(table, sql, argument, Kind::Value)
 }
 
 /// Parses a condition on a row, as [`parse_value`] does.
 pub fn parse_condition(table: &Relation, sql: &str, argument: Argument<'_>) -> Result<Expression> {
-    // SAFETY: the node and the parser's state are valid.
-    parse_checked(table, sql, argument, |state, tree| unsafe {
-        pg_sys::coerce_to_boolean(state, tree, argument.name.as_ptr())
-    })
+    parse_for_row(table, sql, argument, Kind::Condition)
 }
 
-fn parse_checked(
-    table: &Relation,
-    sql: &str,
-    argument: Argument<'_>,
-    coerce: impl FnOnce(*mut pg_sys::ParseState, *mut pg_sys::Node) -> *mut pg_sys::Node,
-) -> Result<Expression> {
-    let tree = parse(table, sql, argument, ParseExprKind::EXPR_KIND_WHERE, Some(Literals::default()), coerce)?;
+fn parse_for_row(table: &Relation, sql: &str, argument: Argument<'_>, kind: Kind) -> Result<Expression> {
+    let tree = parse(table, sql, argument, kind)?;
     let name = argument.name.to_string_lossy();
-    // What still stands for a literal.
+    // A parameter that is left stands for a literal.
     if tree.parts().into_iter().any(Expression::is_parameter) {
         let message = format!("could not determine the type of a literal in {name}");
         return Err(user_error(PgSqlErrorCode::ERRCODE_INDETERMINATE_DATATYPE, message)
@@ -68,25 +68,22 @@ fn parse_checked(
     Err(not_supported(format!("{name} must not use system columns or whole rows")))
 }
 
-/// Parses one expression, which PostgreSQL checks as its kind says. `coerce` converts it to another type. With
-/// `literals`, those of types that are not PostgreSQL's own are refused, before they are read.
-fn parse(
-    table: &Relation,
-    sql: &str,
-    argument: Argument<'_>,
-    kind: ParseExprKind::Type,
-    mut literals: Option<Literals>,
-    coerce: impl FnOnce(*mut pg_sys::ParseState, *mut pg_sys::Node) -> *mut pg_sys::Node,
-) -> Result<Expression> {
+/// Parses one expression. Except in a key of an index, a literal of a type that is not PostgreSQL's own is refused
+/// before it is read.
+fn parse(table: &Relation, sql: &str, argument: Argument<'_>, kind: Kind) -> Result<Expression> {
+    let (parser_kind, mut literals) = match kind {
+        Kind::IndexKey => (ParseExprKind::EXPR_KIND_INDEX_EXPRESSION, None),
+        Kind::Value | Kind::Condition => (ParseExprKind::EXPR_KIND_WHERE, Some(Literals::default())),
+    };
     // The line break ends a comment.
     let query = to_server(&format!("SELECT ({sql}\n)"))?;
-    let (name, context) = (argument.name.to_string_lossy(), argument.context);
+    let name = argument.name.to_string_lossy();
     let not_one_expression =
         || user_error(PgSqlErrorCode::ERRCODE_SYNTAX_ERROR, format!("{name} must be one expression"));
     let has_subquery = || not_supported(format!("cannot use a subquery in {name}"));
     // SAFETY: the query is NUL-terminated. The query and the literals live longer than the parser's state. The table is
     // open.
-    with_context(&query, context, || unsafe {
+    with_context(&query, argument.context, || unsafe {
         let expression = only_expression(pg_sys::pg_parse_query(query.as_ptr())).ok_or_else(not_one_expression)?;
         let state = pg_sys::make_parsestate(std::ptr::null_mut());
         (*state).p_sourcetext = query.as_ptr();
@@ -96,10 +93,13 @@ fn parse(
             }
             literals.serve(state);
         }
-        let (lock, no_alias) = (ACCESS_SHARE, std::ptr::null_mut());
-        let columns = pg_sys::addRangeTableEntryForRelation(state, table.as_ptr(), lock, no_alias, false, true);
+        let no_alias = std::ptr::null_mut();
+        let columns = pg_sys::addRangeTableEntryForRelation(state, table.as_ptr(), ACCESS_SHARE, no_alias, false, true);
         pg_sys::addNSItemToQuery(state, columns, false, true, true);
-        let tree = coerce(state, pg_sys::transformExpr(state, expression, kind));
+        let mut tree = pg_sys::transformExpr(state, expression, parser_kind);
+        if kind == Kind::Condition {
+            tree = pg_sys::coerce_to_boolean(state, tree, argument.name.as_ptr());
+        }
         pg_sys::assign_expr_collations(state, tree);
         if (*state).p_hasSubLinks {
             return Err(has_subquery());
@@ -138,8 +138,8 @@ fn with_context<T>(query: &CStr, context: &CStr, run: impl FnOnce() -> T) -> T {
     // SAFETY: the callback and the query live until `run` returns or unwinds.
     unsafe {
         let previous = pg_sys::error_context_stack;
-        let mut texts = [query.as_ptr(), context.as_ptr()];
-        let argument = (&raw mut texts).cast();
+        let mut place = ErrorPlace { query, context };
+        let argument = (&raw mut place).cast();
         let mut callback = pg_sys::ErrorContextCallback { previous, callback: Some(add_context), arg: argument };
         let _restore = OnDrop(|| pg_sys::error_context_stack = previous);
         pg_sys::error_context_stack = &raw mut callback;
@@ -147,17 +147,23 @@ fn with_context<T>(query: &CStr, context: &CStr, run: impl FnOnce() -> T) -> T {
     }
 }
 
+/// Where an error is, for users.
+struct ErrorPlace<'a> {
+    query: &'a CStr,
+    context: &'a CStr,
+}
+
 #[pg_guard]
-unsafe extern "C-unwind" fn add_context(texts: *mut c_void) {
-    // SAFETY: PostgreSQL calls this while it raises an error. The argument is two NUL-terminated texts.
+unsafe extern "C-unwind" fn add_context(place: *mut c_void) {
+    // SAFETY: PostgreSQL calls this while it raises an error, with the place that `with_context` has passed.
     unsafe {
-        let [query, context] = *texts.cast::<[*const c_char; 2]>();
-        errcontext_msg(c"%s".as_ptr(), context);
+        let ErrorPlace { query, context } = &*place.cast();
+        errcontext_msg(c"%s".as_ptr(), context.as_ptr());
         let position = pg_sys::geterrposition();
         if position > 0 {
             pg_sys::errposition(0);
             pg_sys::internalerrposition(position);
-            pg_sys::internalerrquery(query);
+            pg_sys::internalerrquery(query.as_ptr());
         }
     }
 }

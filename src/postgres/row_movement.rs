@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use pgrx::PgMemoryContexts;
 use pgrx::prelude::*;
 
-use super::catalog::partition::{root_of, with_detached};
+use super::catalog::partition::{PartitionTree, topmost_of};
 use super::catalog::relation::{ACCESS_SHARE, Relation};
 use super::ffi::standard_ExecutorRun;
 use super::memory::OnDrop;
@@ -101,7 +101,7 @@ fn has_deleted_elsewhere(table: &Relation) -> bool {
     };
     // SAFETY: a plain variable.
     let is_counted = unsafe { pg_sys::pgstat_track_counts };
-    let (members, _) = with_detached(root_of(table.oid()), table.oid(), ACCESS_SHARE);
+    let PartitionTree { members, .. } = PartitionTree::read(topmost_of(table.oid()), table.oid(), ACCESS_SHARE);
     !is_counted || members.iter().filter(|&&member| member != table.oid()).any(has_deleted)
 }
 

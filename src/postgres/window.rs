@@ -8,9 +8,12 @@ use pgrx::prelude::*;
 use pgrx::{AnyElement, FromDatum};
 
 use super::call::Call;
-use super::error::{ErrorReport, Result, invalid_parameter};
+use super::error::{Explain, Result, invalid_parameter, user_error};
 use super::ffi::{guarded, windowapi};
 use super::text::RawText;
+
+/// The limit on the rows in a partition: their numbers are one palloc'd array, of up to 1 GB.
+const MAX_PARTITION_ROWS: usize = (1 << 28) - 16;
 
 /// The window that a function is called over, at its current row.
 pub struct Window<'a> {
@@ -39,10 +42,10 @@ pub struct PartitionMemory {
 }
 
 impl<'a> Window<'a> {
-    /// The window of the running call; an error, which `too_many` makes, for a partition of more than `max_rows` rows.
+    /// The window of the running call; an error for a partition of more than [`MAX_PARTITION_ROWS`].
     ///
     /// This runs for every row, so it crosses the guarded boundary, which costs more than the functions, only once.
-    pub fn from_call(call: Call<'a>, max_rows: usize, too_many: impl FnOnce(usize) -> ErrorReport) -> Result<Self> {
+    pub fn from_call(call: Call<'a>) -> Result<Self> {
         let Some(object) = call.context(NodeTag::T_WindowObjectData) else {
             return Err(invalid_parameter("window function called without a window"));
         };
@@ -56,7 +59,7 @@ impl<'a> Window<'a> {
                 windowapi::WinCheckAndInitializeNullTreatment(object, false, call.info);
                 let row_count = windowapi::WinGetPartitionRowCount(object);
                 let current_position = windowapi::WinGetCurrentPosition(object);
-                let memory = if row_count <= max_rows as i64 {
+                let memory = if row_count <= MAX_PARTITION_ROWS as i64 {
                     let numbers = row_count as usize * size_of::<u32>();
                     windowapi::WinGetPartitionLocalMemory(object, size_of::<PartitionMemory>() + numbers)
                 } else {
@@ -65,7 +68,10 @@ impl<'a> Window<'a> {
                 (row_count as usize, current_position as usize, memory.cast::<PartitionMemory>())
             });
             if memory.is_null() {
-                return Err(too_many(row_count));
+                let message = format!("cannot compare {row_count} rows of a window");
+                return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
+                    .with_detail(format!("A partition has at most {MAX_PARTITION_ROWS} rows."))
+                    .with_hint("Partition the window, or leave out rows that have no fingerprint."));
             }
             let numbers = slice::from_raw_parts_mut(memory.add(1).cast(), row_count);
             Ok(Self { call, object, row_count, current_position, numbers, memory: &mut *memory })

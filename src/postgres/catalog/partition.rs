@@ -27,35 +27,45 @@ pub fn ancestors(table: &Relation) -> Vec<Oid> {
     unsafe { oids(pg_sys::get_partition_ancestors(table.oid())) }
 }
 
-/// The uppermost table above a partition, or the table itself if it is none. Unlike for [`ancestors`], a partition that
-/// is being detached concurrently has a parent.
-pub fn root_of(table: Oid) -> Oid {
-    highest_below(&[], table)
+/// The topmost table above a partition, even if one of the tables between them is being detached concurrently. The
+/// table itself if it is not a partition.
+pub fn topmost_of(table: Oid) -> Oid {
+    highest_outside(&[], table)
 }
 
-/// [`with_inheritors`] of the table `root` above a partition, also if that is not listed because it or a table between
-/// them is being detached concurrently: then with these and what is below them. Returns the tables, and those that are
-/// being detached, the highest first.
-///
-/// The end of DETACH CONCURRENTLY locks such a table before what is below it. A session that writes to a partition
-/// below may thus end in a deadlock with it, as one that reads the partition constraint may.
-pub fn with_detached(root: Oid, table: Oid, lock: Lock) -> (Vec<Oid>, Vec<Oid>) {
-    let (mut members, mut detached) = (with_inheritors(root, lock), Vec::new());
-    while !members.contains(&table) {
-        let highest = highest_below(&members, table);
-        if lock != NO_LOCK {
-            // SAFETY: any OID may be locked.
-            unsafe { pg_sys::LockRelationOid(highest, lock) };
+/// The tables of a partition tree. PostgreSQL does not list a partition that is being detached concurrently, nor the
+/// tables below it.
+pub struct PartitionTree {
+    pub members: Vec<Oid>,
+    /// The members that are being detached, the highest first.
+    pub detached: Vec<Oid>,
+}
+
+impl PartitionTree {
+    /// Reads the tree below `root`, which the caller has locked, and locks the other tables in mode `lock`. If its
+    /// partition `table` is not listed, adds it, and the tables that are being detached.
+    ///
+    /// DETACH CONCURRENTLY ends by locking such a table before those below it. A session that writes to one of them may
+    /// deadlock with it, as one that reads the partition constraint may.
+    pub fn read(root: Oid, table: Oid, lock: Lock) -> Self {
+        let mut members = with_inheritors(root, lock);
+        let mut detached = Vec::new();
+        while !members.contains(&table) {
+            let highest = highest_outside(&members, table);
+            if lock != NO_LOCK {
+                // SAFETY: any OID may be locked.
+                unsafe { pg_sys::LockRelationOid(highest, lock) };
+            }
+            detached.push(highest);
+            members.extend(with_inheritors(highest, lock));
         }
-        detached.push(highest);
-        members.extend(with_inheritors(highest, lock));
+        Self { members, detached }
     }
-    (members, detached)
 }
 
-/// The highest of a table and the tables above it that is below `members`: a partition of one of these, or else the
-/// root of the partition tree.
-fn highest_below(members: &[Oid], table: Oid) -> Oid {
+/// Walks upwards from a table until its parent is one of `members`, or until there is no parent. Returns the last
+/// table.
+fn highest_outside(members: &[Oid], table: Oid) -> Oid {
     // SAFETY: look-ups in catalogs, which accept any OID, and any partition's.
     let parent_of =
         |table| unsafe { pg_sys::get_rel_relispartition(table).then(|| pg_sys::get_partition_parent(table, true)) };
@@ -66,11 +76,12 @@ fn highest_below(members: &[Oid], table: Oid) -> Oid {
     highest
 }
 
-/// Refuses a family of several owners: a locked table, the tables above it, and its inheritors `members`, also locked.
+/// An error if a table, the tables above it and its inheritors `members` have several owners. The caller has locked
+/// the table and its inheritors.
 ///
 /// When PostgreSQL plans a statement on one table of a family, or writes to it, it evaluates keys, constraints, indexes
 /// and triggers of the others. A command that runs as one owner would lend that owner's rights to the other owners.
-pub fn check_owner(table: Oid, members: &[Oid]) -> Result<()> {
+pub fn check_one_owner(table: Oid, members: &[Oid]) -> Result<()> {
     let above = ancestors(&Relation::open(table));
     let top = Relation::open(above.last().copied().unwrap_or(table));
     let mut others = above.iter().chain(members).map(|&member| Relation::open(member));
@@ -80,7 +91,7 @@ pub fn check_owner(table: Oid, members: &[Oid]) -> Result<()> {
         format!("table \"{name}\" belongs to \"{other_owner}\", not to the owner of table \"{}\"", top.name()?);
     let target = relation_sql(member.oid())?.unwrap_or(name);
     Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-        .with_detail("What one owner has put on a table would run with the rights of the other one.")
+        .with_detail("Code that one owner has put on a table would run with the rights of the other one.")
         .with_hint(format!("ALTER TABLE {target} OWNER TO {}", quote_identifier(owner))))
 }
 

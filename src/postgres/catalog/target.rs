@@ -9,7 +9,7 @@ use pgrx::spi::quote_qualified_identifier;
 use super::citus::{distribution, is_coordinator};
 use super::column::Column;
 use super::names::{lock_schema_name, relation_sql, schema_name};
-use super::partition::{check_owner, with_inheritors};
+use super::partition::{check_one_owner, with_inheritors};
 use super::relation::{ACCESS_SHARE, Lock, Relation, no_such_relation, relkind_of};
 use crate::error::{ErrorReport, Explain, Result, user_error};
 use crate::owner::{as_owner, is_owner};
@@ -68,7 +68,7 @@ impl Target {
     /// This relation, which comes first, and its inheritors, locked in mode `lock`; an error for several owners.
     pub fn family(&self, lock: Lock) -> Result<Vec<Self>> {
         let members = with_inheritors(self.oid, lock);
-        check_owner(self.oid, &members)?;
+        check_one_owner(self.oid, &members)?;
         members.into_iter().map(|member| Self::locked(member, self.has_locked_names)).collect()
     }
 

@@ -19,7 +19,7 @@ use postgres::expression::Expression;
 use postgres::row_expression::{Argument, parse_index_key};
 use postgres::spi::{execute, query_strings};
 
-use super::building::{IndexNames, tables_to_analyze, tables_to_name};
+use super::index_names::IndexNames;
 use crate::sql::indexed::scope::Scope;
 
 const KEY: Argument<'static> = Argument { name: c"key", context: c"key of an index" };
@@ -73,7 +73,8 @@ pub fn existing_indexes(wanted: &dyn WantedIndexes, family: &[Target]) -> Result
     family.iter().map(|member| Ok((member.oid, wanted.existing(member)?))).collect()
 }
 
-/// The steps that build the indexes of a family. If `is_concurrent`, none of them blocks writers while it builds an index.
+/// The steps that build the indexes of a family. If `is_concurrent`, none of them blocks writers while it builds an
+/// index.
 pub fn list_builds<'a>(
     wanted: &dyn WantedIndexes,
     family: &'a [Target],
@@ -105,11 +106,35 @@ pub fn add_analyze<'a>(
         member.is_indexable() && member.open().page_count() > 0 && existing[&member.oid].iter().any(lacks)
     };
     if steps.iter().any(Step::builds) || family.iter().any(lacks_statistics) {
-        for table in tables_to_analyze(family) {
-            steps.push(Step { sql: format!("ANALYZE {}", table.sql()?), action: Action::Analyze(table.name.clone()) });
-        }
+        steps.extend(analyze_steps(family, "")?);
     }
     Ok(())
+}
+
+/// The steps that analyze a family. Without statistics, the planner assumes that each search finds a 200th of the
+/// table, and prefers a sequential scan. If columns are named, PostgreSQL does not analyze the expressions of indexes.
+pub fn analyze_steps<'a>(family: &'a [Target], columns: &str) -> Result<Vec<Step<'a>>> {
+    let step = |table: &'a Target| {
+        Ok(Step { sql: format!("ANALYZE {}{columns}", table.sql()?), action: Action::Analyze(table.name.clone()) })
+    };
+    tables_to_analyze(family).into_iter().map(step).collect()
+}
+
+/// The tables that a command must name. A command on a partitioned table, which comes first in its family, covers all
+/// partitions; one on another parent does not cover its inheritors.
+fn tables_to_name(family: &[Target]) -> Vec<&Target> {
+    let members = if family[0].is_partitioned() { &family[..1] } else { family };
+    members.iter().filter(|member| member.is_indexable() || member.is_partitioned()).collect()
+}
+
+/// The tables that ANALYZE must name. In a family with foreign tables, these are the ordinary tables: before version
+/// 16, PostgreSQL fetches all rows of a foreign table, and still does of one that inherits from an ordinary table.
+fn tables_to_analyze(family: &[Target]) -> Vec<&Target> {
+    if family.iter().any(Target::is_foreign) {
+        family.iter().filter(|member| member.is_indexable()).collect()
+    } else {
+        tables_to_name(family)
+    }
 }
 
 /// Runs the steps, each with a message, and calls `created` after each index that was created.

@@ -1,15 +1,15 @@
 //! Fingerprints and indexes for existing tables, and their removal.
 //!
 //! [`simhash_attach`] makes [`columns`] and their [`block_indexes`], or indexes alone; [`detach`] removes them, and
-//! [`prefix`] names and labels them. [`simhash_index`] makes [`band_indexes`]. Both build by [`index_steps`] and what
-//! is in [`building`]. All begin with [`command`].
+//! [`prefix`] names and labels them. [`simhash_index`] makes [`band_indexes`]. Both build by [`index_steps`], with
+//! [`index_names`]. All begin with [`command`].
 
 mod band_indexes;
 mod block_indexes;
-mod building;
 mod columns;
 mod command;
 mod detach;
+mod index_names;
 mod index_steps;
 mod prefix;
 mod simhash_attach;

@@ -16,10 +16,9 @@ use postgres::json::RawJsonb;
 use postgres::spi::execute;
 
 use super::block_indexes::BlockIndexes;
-use super::building::analyze;
 use super::columns::Columns;
 use super::command;
-use super::index_steps::{Action, existing_indexes, list_builds, run_steps};
+use super::index_steps::{Action, analyze_steps, existing_indexes, list_builds, run_steps};
 use super::prefix::Prefix;
 use crate::sql::arguments::{required, required_name};
 use crate::sql::fingerprint::blocks::check_layout;
@@ -71,7 +70,7 @@ fn attach(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<()> {
         notice(format!("table \"{}\" is already attached, skipping", table.name));
         return Ok(());
     }
-    analyze(family, &analyzed_columns)?;
+    run_steps(&analyze_steps(family, &analyzed_columns)?, |_, _, _| Ok(()))?;
     let condition = wanted.source.condition(wanted.has_columns().then(|| wanted.prefix.fingerprint()));
     notice(format!("search with: WHERE {}{condition}", wanted.scope.condition()));
     Ok(())

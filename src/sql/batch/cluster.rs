@@ -10,8 +10,8 @@ use postgres::error::{Result, algorithm_error};
 use postgres::interrupts::tick;
 use simhash::pairs::{Confirmed, Kept, clusters};
 
-use super::partition::{OwnResult, key_of_current_row, read_fingerprints};
 use super::texts::representatives;
+use super::window_results::{OwnResult, key_of_representative, read_fingerprints};
 use crate::sql::arguments::check_distance;
 
 const MAX_DISTANCE_ARGUMENT: c_int = 2;
@@ -19,7 +19,7 @@ const MAX_DISTANCE_ARGUMENT: c_int = 2;
 /// Returns the key of the first row in the cluster of the current row; NULL for a row without a fingerprint.
 #[pg_extern(sql = false)]
 fn simhash_cluster(call: Call<'_>) -> Result<Option<AnyElement>> {
-    key_of_current_row(call, "clusters", OwnResult::Key, |window| {
+    key_of_representative(call, OwnResult::Key, |window| {
         // If the distance is NULL, so are all clusters.
         let Some(max_distance) = window.argument(MAX_DISTANCE_ARGUMENT).map(check_distance).transpose()? else {
             return Ok(None);
@@ -32,12 +32,12 @@ fn simhash_cluster(call: Call<'_>) -> Result<Option<AnyElement>> {
 /// Like [`simhash_cluster`], for texts: near-duplicates by a criterion are connected.
 #[pg_extern(sql = false)]
 fn simhash_cluster_texts(call: Call<'_>) -> Result<Option<AnyElement>> {
-    key_of_current_row(call, "clusters", OwnResult::Key, representatives::<Confirmed>)
+    key_of_representative(call, OwnResult::Key, representatives::<Confirmed>)
 }
 
 /// Returns the key of the earlier row that the current row duplicates, which itself duplicates none. NULL if there is
 /// no such row.
 #[pg_extern(sql = false)]
 fn simhash_duplicate_of(call: Call<'_>) -> Result<Option<AnyElement>> {
-    key_of_current_row(call, "duplicates", OwnResult::Null, representatives::<Kept>)
+    key_of_representative(call, OwnResult::Null, representatives::<Kept>)
 }

@@ -19,7 +19,7 @@ use simhash::fingerprint::options::Options;
 use simhash::fingerprint::sketch::Sketch;
 use simhash::pairs::{Outcome, TextSketches, Verification};
 
-use super::partition::{ALONE, CONTENT_ARGUMENT, NO_RESULT};
+use super::window_results::{ALONE, CONTENT_ARGUMENT, NO_RESULT};
 use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
 use crate::sql::fingerprint::options::{JsonDocument, read_criterion, unfit_criterion};
 

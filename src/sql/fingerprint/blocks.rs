@@ -7,7 +7,7 @@
 
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
-use postgres::call::{Call, null_unless_planning};
+use postgres::call::Call;
 use postgres::error::{Explain, Result, invalid_parameter};
 use postgres::planner::support::{Request, answer};
 use simhash::search::blocks::{BLOCK_COUNTS, Block};
@@ -16,7 +16,8 @@ use simhash::search::blocks::{BLOCK_COUNTS, Block};
 fn simhash_block(fingerprint: i64, block: i32, blocks: i32, call: Call<'_>) -> Result<Option<i32>> {
     match checked_block(block, blocks) {
         Ok(block) => Ok(Some(block.value(fingerprint.cast_unsigned()))),
-        Err(error) => null_unless_planning(error, call),
+        Err(error) if call.has_constant_arguments() => Err(error),
+        Err(_) => Ok(None),
     }
 }
 

@@ -53,7 +53,7 @@ impl BandWalk {
                 self.indexes.look_up(self.band, KeyCondition::AnyOf(slice::from_ref(&band)), Some(&keys.sizes));
                 self.is_scanning = true;
             }
-            let scan = self.indexes.scan(self.band).expect("the band is being looked up");
+            let scan = self.indexes.scan(self.band);
             // SAFETY: comparing integers does not panic.
             match unsafe { scan.next(|fingerprint| keys.allows(fingerprint)) } {
                 EntryRead::Entry(_) => {}

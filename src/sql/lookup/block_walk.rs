@@ -30,7 +30,7 @@ pub struct BlockWalk {
     query: u64,
     pub max_distance: i32,
     task: Option<Task>,
-    /// The values that are looked up at once.
+    /// The values of a look-up.
     probes: Vec<i32>,
     /// The tids that were found by steps that were given up.
     given_up_tids: HashSet<u64>,
@@ -50,7 +50,7 @@ struct Task {
     /// Number of entries that were read and are not near.
     far_entries: u64,
     /// The tids that the step has found; None if it may no longer be given up, and for a full scan.
-    tids: Option<Vec<u64>>,
+    found_tids: Option<Vec<u64>>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -68,12 +68,14 @@ enum TaskKind {
 pub struct NearEntry {
     pub distance: u32,
     pub tid: ItemPointerData,
+    /// The number of the index that has the entry.
+    index: usize,
 }
 
-/// The outcome of [`BlockWalk::next`].
+/// The outcome of [`BlockWalk::next_of_steps`].
 pub enum Outcome {
     Entry(NearEntry),
-    /// A step or a full scan is complete.
+    /// A step is complete.
     Complete,
     /// No step is left, or a full scan is cheaper.
     Exhausted,
@@ -122,29 +124,38 @@ impl BlockWalk {
     /// Finds the next near fingerprint at one of these distances. Makes steps until everything within `target` has been
     /// found, as long as the remaining steps cost at most `cost_limit` microseconds. An entry that several steps find
     /// is returned once.
-    pub fn next(&mut self, target: i32, distances: &RangeInclusive<u32>, cost_limit: f64) -> Outcome {
+    pub fn next_of_steps(&mut self, target: i32, distances: &RangeInclusive<u32>, cost_limit: f64) -> Outcome {
         loop {
             let Some(mut task) = self.task.take().or_else(|| self.next_step(target, cost_limit)) else {
                 return Outcome::Exhausted;
             };
             if let Some(entry) = self.next_near(&mut task, distances) {
-                task.remember(entry.tid);
+                task.store_tid(entry.tid);
                 self.task = Some(task);
                 return Outcome::Entry(entry);
             }
-            if let TaskKind::Step(step) = task.kind {
-                if task.is_given_up() {
-                    self.growth.give_up(step);
-                    let tids = task.tids.unwrap_or_default();
-                    self.given_up_tids.try_reserve(tids.len()).unwrap_or_else(|_| out_of_memory());
-                    self.given_up_tids.extend(tids);
-                    continue;
-                }
+            let TaskKind::Step(step) = task.kind else { return Outcome::Complete };
+            if !task.is_given_up() {
                 self.growth.complete(step);
+                self.indexes.release(task.index);
+                return Outcome::Complete;
             }
-            self.indexes.release(task.index);
-            return Outcome::Complete;
+            self.growth.give_up(step);
+            let tids = task.found_tids.unwrap_or_default();
+            self.given_up_tids.try_reserve(tids.len()).unwrap_or_else(|_| out_of_memory());
+            self.given_up_tids.extend(tids);
         }
+    }
+
+    /// The next entry at one of these distances of the full scan that has begun; None at its end.
+    pub fn next_of_full_scan(&mut self, distances: &RangeInclusive<u32>) -> Option<NearEntry> {
+        let mut task = self.task.take()?;
+        let entry = self.next_near(&mut task, distances);
+        match entry {
+            Some(_) => self.task = Some(task),
+            None => self.indexes.release(FIRST_INDEX),
+        }
+        entry
     }
 
     fn next_step(&self, target: i32, cost_limit: f64) -> Option<Task> {
@@ -152,7 +163,7 @@ impl BlockWalk {
         let index = self.layouts[..step.layout].iter().map(Vec::len).sum::<usize>() + step.block;
         let values = self.growth.values(step, self.query);
         let tids = (self.given_up_tids.len() < MAX_STORED_TIDS).then(Vec::new);
-        Some(Task { tids, ..Task::new(TaskKind::Step(step), index, values) })
+        Some(Task { found_tids: tids, ..Task::new(TaskKind::Step(step), index, values) })
     }
 
     /// Begins a full scan of an index. If `skips_found`, it leaves out entries that steps have found.
@@ -170,7 +181,7 @@ impl BlockWalk {
     /// The tid of the next row without a fingerprint; None at the end.
     pub fn next_null(&mut self) -> Option<ItemPointerData> {
         postgres::interrupts::tick();
-        let scan = self.indexes.scan(FIRST_INDEX)?;
+        let scan = self.indexes.scan(FIRST_INDEX);
         scan.next_any().then(|| scan.tid())
     }
 
@@ -187,7 +198,7 @@ impl BlockWalk {
                 self.indexes.look_up(task.index, KeyCondition::AnyOf(&self.probes), None);
                 task.is_scanning = true;
             }
-            let scan = self.indexes.scan(task.index)?;
+            let scan = self.indexes.scan(task.index);
             // SAFETY: comparing numbers does not panic.
             let entry_read = unsafe { scan.next(is_near) };
             let tid = scan.tid();
@@ -195,11 +206,12 @@ impl BlockWalk {
             match entry_read {
                 EntryRead::Entry(Some(value)) => {
                     let difference = value.cast_unsigned() ^ query;
+                    let entry = NearEntry { distance: difference.count_ones(), tid, index: task.index };
                     if self.is_new(task, difference, tid) {
-                        return Some(NearEntry { distance: difference.count_ones(), tid });
+                        return Some(entry);
                     }
                     if self.dead_tids.contains(&item_pointer_to_u64(tid)) {
-                        self.fetch(task.index);
+                        self.fetch(entry);
                     }
                 }
                 EntryRead::Entry(None) => task.far_entries += 1,
@@ -218,21 +230,11 @@ impl BlockWalk {
             || self.growth.is_new(difference) && !self.given_up_tids.contains(&item_pointer_to_u64(tid))
     }
 
-    /// Fetches the row of the entry that [`BlockWalk::next`] has just returned, into the slot.
-    pub fn fetch_last(&mut self) -> Fetched {
-        let index = self.task.as_ref().map(|task| task.index);
-        index.map_or(Fetched::Invisible, |index| self.fetch(index))
-    }
-
-    /// Fetches the row of the entry that the scan of an index has just read.
-    fn fetch(&mut self, index: usize) -> Fetched {
-        let tid = self.indexes.scan(index).map(|scan| item_pointer_to_u64(scan.tid()));
+    /// Fetches the row of an entry that the scan of its index has just read, into the slot.
+    pub fn fetch(&mut self, NearEntry { index, tid, .. }: NearEntry) -> Fetched {
         let fetched = self.indexes.fetch(index);
-        if fetched == Fetched::Dead
-            && self.dead_tids.len() < MAX_STORED_TIDS
-            && let Some(tid) = tid
-        {
-            insert(&mut self.dead_tids, tid);
+        if fetched == Fetched::Dead && self.dead_tids.len() < MAX_STORED_TIDS {
+            insert(&mut self.dead_tids, item_pointer_to_u64(tid));
         }
         fetched
     }
@@ -241,27 +243,27 @@ impl BlockWalk {
     /// it has completed no step.
     pub fn radii(&self) -> Option<Vec<Option<u32>>> {
         let layouts = self.layouts.iter().zip(self.growth.radii());
-        let (layout, layout_radii) = layouts.max_by_key(|(_, radii)| radii.iter().flatten().count())?;
-        let first = layout.first().filter(|_| layout_radii.iter().any(Option::is_some))?;
-        let mut radii = vec![None; first.blocks as usize];
-        for (index, radius) in layout.iter().zip(layout_radii) {
-            radii[index.block as usize] = radius;
+        let (layout, radii) = layouts.max_by_key(|(_, radii)| radii.iter().flatten().count())?;
+        let first = layout.first().filter(|_| radii.iter().any(Option::is_some))?;
+        let mut by_block = vec![None; first.blocks as usize];
+        for (indexed, radius) in layout.iter().zip(radii) {
+            by_block[indexed.block as usize] = radius;
         }
-        Some(radii)
+        Some(by_block)
     }
 }
 
 impl Task {
     fn new(kind: TaskKind, index: usize, values: impl Iterator<Item = i32> + 'static) -> Self {
-        Self { kind, index, values: Box::new(values), is_scanning: false, far_entries: 0, tids: None }
+        Self { kind, index, values: Box::new(values), is_scanning: false, far_entries: 0, found_tids: None }
     }
 
     /// Stores a tid that the step has found, for the case that the step is given up.
-    fn remember(&mut self, tid: ItemPointerData) {
-        if let Some(tids) = &mut self.tids {
+    fn store_tid(&mut self, tid: ItemPointerData) {
+        if let Some(tids) = &mut self.found_tids {
             push(tids, item_pointer_to_u64(tid));
             if tids.len() >= MAX_STORED_TIDS {
-                self.tids = None;
+                self.found_tids = None;
             }
         }
     }
@@ -269,11 +271,11 @@ impl Task {
     /// Whether the entries that are not near have cost so much that giving the step up is cheaper.
     fn is_given_up(&self) -> bool {
         let TaskKind::Step(step) = self.kind else { return false };
-        self.tids.is_some() && self.far_entries as f64 * ENTRY_MICROSECONDS > step.limit
+        self.found_tids.is_some() && self.far_entries as f64 * ENTRY_MICROSECONDS > step.limit
     }
 }
 
-/// Replaces the values that are looked up at once by the next ones; false if none is left.
+/// Fills `probes` with the next values to look up together; false if none is left.
 pub fn next_probes(values: &mut impl Iterator<Item = i32>, probes: &mut Vec<i32>) -> bool {
     probes.clear();
     values.take(MAX_VALUES_AT_ONCE).for_each(|value| push(probes, value));

@@ -41,8 +41,8 @@ pub struct DirtyWalk<'a> {
 }
 
 impl DirtyWalk<'_> {
-    /// Calls `show` with the versions that share a band with a text, and whose sizes and fingerprints are similar. `indexes[i]` is the
-    /// index on band i. `has_same` says whether its bands are made by the option `same`.
+    /// Calls `show` with the versions that share a band with a text, and whose sizes and fingerprints are similar.
+    /// `indexes[i]` is the index on band i. `has_same` says whether its bands are made by the option `same`.
     ///
     /// # Safety
     /// The indexes are btrees of the table, which support the leading keys. After these columns, they have a band and a

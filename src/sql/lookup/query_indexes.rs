@@ -91,17 +91,16 @@ impl QueryIndexes {
         }
     }
 
-    /// The scan of an index; None before something is looked up in it.
-    pub fn scan(&mut self, index: usize) -> Option<&mut EntryScan> {
-        self.indexes[index].scan.as_mut()
+    /// The scan of an index in which something is being looked up.
+    pub fn scan(&mut self, index: usize) -> &mut EntryScan {
+        self.indexes[index].scan.as_mut().expect("the scan has begun")
     }
 
     /// Fetches the row of the entry that the scan of an index has just read, into the slot.
     pub fn fetch(&mut self, index: usize) -> Fetched {
         let slot = self.slot;
-        let Some(scan) = self.scan(index) else { return Fetched::Invisible };
         // SAFETY: the slot is for rows of the table. The scan has just read an entry.
-        let fetched = unsafe { scan.fetch(slot) };
+        let fetched = unsafe { self.scan(index).fetch(slot) };
         self.work.fetches += 1;
         fetched
     }

@@ -16,11 +16,10 @@ pub struct DistanceSearch {
 }
 
 enum SearchState {
-    /// It finds near rows in any order.
-    Near {
-        /// Whether steps are over, and a full scan finds the rest.
-        is_full_scan: bool,
-    },
+    /// It finds near rows in any order, by steps.
+    Near,
+    /// A full scan finds the near rows that the steps have not found.
+    FullScan,
     /// It returns rows nearest first.
     Nearest {
         nearest: Box<NearestSearch>,
@@ -60,7 +59,7 @@ impl DistanceSearch {
                     let nearest = Box::new(NearestSearch::new(&self.walk));
                     SearchState::Nearest { nearest, nulls_follow }
                 } else {
-                    SearchState::Near { is_full_scan: false }
+                    SearchState::Near
                 }
             }
             _ => SearchState::Done,
@@ -73,18 +72,25 @@ impl DistanceSearch {
             postgres::interrupts::tick();
             let tid = match &mut self.state {
                 SearchState::Done => return false,
-                SearchState::Near { is_full_scan } => {
+                SearchState::Near => {
                     let max_distance = self.walk.max_distance;
-                    let full_scan = self.walk.full_scan_cost();
-                    match self.walk.next(max_distance, &(0..=max_distance as u32), full_scan) {
-                        Outcome::Entry(_) if self.walk.fetch_last() == Fetched::Row => return true,
-                        Outcome::Entry(_) => {}
-                        Outcome::Complete if !*is_full_scan => {}
-                        Outcome::Exhausted if !*is_full_scan && self.walk.growth.complete_within() < max_distance => {
-                            *is_full_scan = true;
+                    let full_scan_cost = self.walk.full_scan_cost();
+                    match self.walk.next_of_steps(max_distance, &(0..=max_distance as u32), full_scan_cost) {
+                        Outcome::Entry(entry) if self.walk.fetch(entry) == Fetched::Row => return true,
+                        Outcome::Entry(_) | Outcome::Complete => {}
+                        Outcome::Exhausted if self.walk.growth.complete_within() < max_distance => {
                             self.walk.begin_full_scan(true);
+                            self.state = SearchState::FullScan;
                         }
-                        Outcome::Complete | Outcome::Exhausted => self.state = SearchState::Done,
+                        Outcome::Exhausted => self.state = SearchState::Done,
+                    }
+                    continue;
+                }
+                SearchState::FullScan => {
+                    match self.walk.next_of_full_scan(&(0..=self.walk.max_distance as u32)) {
+                        Some(entry) if self.walk.fetch(entry) == Fetched::Row => return true,
+                        Some(_) => {}
+                        None => self.state = SearchState::Done,
                     }
                     continue;
                 }

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString};
 
-use pgrx::pg_sys::{self, CustomScanState, ExplainState};
+use pgrx::pg_sys::{self, CustomScanState, ExplainState, Oid};
 use postgres::expression::{Expression, expressions};
 use postgres::ffi::NodeInstrumentation;
 
@@ -37,18 +37,12 @@ pub unsafe fn explain(
             output.text(c"Within", &max_distance);
         }
     }
-    if !settings.scope.is_empty() {
-        let indexes = settings.search.indexes();
-        let equality = |(attnum, value): (i16, Vec<u8>)| {
-            // SAFETY: an index of the plan has the column. Both functions return a string in the current memory
-            // context.
-            let column = unsafe {
-                let name = pg_sys::get_attname(indexes.first()?.0, attnum, false);
-                CStr::from_ptr(pg_sys::quote_identifier(name)).to_bytes()
-            };
-            Some([b"(", column, b" = ", &value[..], b")"].concat())
-        };
-        output.list(c"Scope", (1..).zip(deparse(Role::Scope)).filter_map(equality));
+    if let Some((index, _)) = settings.search.indexes().first()
+        && !settings.scope.is_empty()
+    {
+        let equality =
+            |(attnum, value): (i16, Vec<u8>)| [b"(", &quoted_column(*index, attnum)[..], b" = ", &value, b")"].concat();
+        output.list(c"Scope", (1..).zip(deparse(Role::Scope)).map(equality));
     }
     match &settings.search {
         Search::Distance(settings) => {
@@ -62,7 +56,16 @@ pub unsafe fn explain(
     }
 }
 
-/// Shows the work of the searches. Rows that the texts have refuted are PostgreSQL's Rows Removed by Filter.
+/// The name of a column of an index, quoted if need be.
+fn quoted_column(index: Oid, attnum: i16) -> Vec<u8> {
+    // SAFETY: an index of the plan has the column. Both functions return a string in the current memory context.
+    unsafe {
+        let name = pg_sys::get_attname(index, attnum, false);
+        CStr::from_ptr(pg_sys::quote_identifier(name)).to_bytes().to_vec()
+    }
+}
+
+/// Shows the work of the searches. PostgreSQL counts rows that the texts have refuted as Rows Removed by Filter.
 fn show_counts(search: &RunningSearch, counters: &NodeInstrumentation, output: &Output) {
     if let RunningSearch::Distance(search) = search
         && let Some(radii) = search.walk.radii()
@@ -72,12 +75,12 @@ fn show_counts(search: &RunningSearch, counters: &NodeInstrumentation, output: &
         output.list(c"Radii", radii.map(String::into_bytes));
     }
     let work = search.work();
-    // Parallel workers report PostgreSQL's own counters only, not these counts. So show these only if this process has
-    // made all searches.
+    // Parallel workers report only PostgreSQL's own counters. Show these counts only if this process has made all
+    // searches.
     if work.searches as f64 >= counters.nloops {
         output.number(c"Index Descents", work.descents as f64);
         if work.full_scans > 0 {
-            output.number(c"Index Passes", work.full_scans as f64);
+            output.number(c"Index Full Scans", work.full_scans as f64);
         }
     }
     output.number(c"Index Entries", counters.nfiltered2);

@@ -90,13 +90,11 @@ impl NearestSearch {
                 Reading::FullScans => self.make_full_scan(walk),
                 Reading::Current => {
                     let current = self.current_distance as u32;
-                    match walk.next(0, &(current..=current), 0.0) {
-                        Outcome::Entry(entry) => return Some(entry.tid),
-                        Outcome::Complete | Outcome::Exhausted => {
-                            self.complete_within = self.current_distance;
-                            self.reading = Reading::FullScans;
-                        }
+                    if let Some(entry) = walk.next_of_full_scan(&(current..=current)) {
+                        return Some(entry.tid);
                     }
+                    self.complete_within = self.current_distance;
+                    self.reading = Reading::FullScans;
                 }
             }
         }
@@ -108,9 +106,9 @@ impl NearestSearch {
         let target = (walk.growth.complete_within() + 1).max(USUAL_DISTANCE).min(walk.max_distance);
         let cost_left = walk.full_scan_cost() - walk.growth.spent();
         while let Ok(farthest) = u32::try_from(self.farthest) {
-            match walk.next(target, &(0..=farthest), cost_left) {
+            match walk.next_of_steps(target, &(0..=farthest), cost_left) {
                 Outcome::Entry(entry) => {
-                    if !self.marks_dead(walk) {
+                    if !self.marks_dead(walk, entry) {
                         self.store(entry);
                     }
                 }
@@ -132,10 +130,10 @@ impl NearestSearch {
     /// Whether the entry that a step has just found is dead: its row was fetched, no transaction sees it, and the index
     /// has marked the entry. An entry can be marked only now, and few rows are fetched later. So this fetches one row
     /// in [`ENTRIES_BETWEEN_FETCHES`], and after a dead row also the next one: there may be many deleted copies.
-    fn marks_dead(&mut self, walk: &mut BlockWalk) -> bool {
+    fn marks_dead(&mut self, walk: &mut BlockWalk, entry: NearEntry) -> bool {
         self.step_entries += 1;
         let is_fetched = self.is_dead || self.step_entries.is_multiple_of(ENTRIES_BETWEEN_FETCHES);
-        self.is_dead = is_fetched && walk.fetch_last() == Fetched::Dead;
+        self.is_dead = is_fetched && walk.fetch(entry) == Fetched::Dead;
         self.is_dead
     }
 
@@ -146,14 +144,12 @@ impl NearestSearch {
         self.farthest = walk.max_distance;
         walk.begin_full_scan(false);
         while self.farthest >= self.current_distance {
-            match walk.next(0, &(self.current_distance as u32..=self.farthest as u32), 0.0) {
-                Outcome::Entry(entry) => self.store(entry),
-                Outcome::Complete | Outcome::Exhausted => {
-                    self.complete_within = self.farthest;
-                    self.grow();
-                    return;
-                }
-            }
+            let Some(entry) = walk.next_of_full_scan(&(self.current_distance as u32..=self.farthest as u32)) else {
+                self.complete_within = self.farthest;
+                self.grow();
+                return;
+            };
+            self.store(entry);
         }
         // The rows at the current distance alone exceed the largest capacity.
         walk.begin_full_scan(false);
@@ -168,7 +164,7 @@ impl NearestSearch {
     }
 
     /// Stores an entry. If this exceeds the capacity, drops the entries at the largest distances.
-    fn store(&mut self, NearEntry { tid, distance }: NearEntry) {
+    fn store(&mut self, NearEntry { tid, distance, .. }: NearEntry) {
         push(&mut self.stored[distance as usize], tid);
         self.stored_count += 1;
         while self.stored_count > self.capacity && self.farthest >= 0 {

@@ -56,7 +56,7 @@ CREATE TABLE three_layouts (id integer, fp bigint);
 INSERT INTO three_layouts SELECT n, random_fingerprint(n) FROM generate_series(1, 2000) n;
 CREATE FUNCTION used(query text) RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(substring(line FROM '^[^(]*[^( ]'), '; ')
-    FROM run_lines(query, 'Blocks|Radii|Descents|Passes|Seq Scan') AS line
+    FROM run_lines(query, 'Blocks|Radii|Descents|Full Scans|Seq Scan') AS line
 $$;
 
 -- Of several layouts, the cheapest for the distance is used. It is chosen when the query runs.

@@ -82,5 +82,5 @@ INSERT INTO copies SELECT n, CASE WHEN n <= 5000 THEN 42 ELSE hashint8extended(n
 FROM generate_series(1, 20000) n;
 SELECT simhash_attach('copies', 'fp');
 VACUUM ANALYZE copies;
-SELECT run_lines('SELECT id FROM copies ORDER BY fp <~> 42 LIMIT 10', 'Blocks:|Descents:|Passes:');
+SELECT run_lines('SELECT id FROM copies ORDER BY fp <~> 42 LIMIT 10', 'Blocks:|Descents:|Full Scans:');
 SELECT count(*) FROM (SELECT fp FROM copies ORDER BY fp <~> 42 LIMIT 10) AS nearest WHERE fp = 42;

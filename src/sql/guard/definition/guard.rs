@@ -7,7 +7,7 @@ use pgrx::pg_sys::Oid;
 use pgrx::prelude::*;
 use pgrx::{IntoDatum, direct_function_call};
 use postgres::catalog::column::Column;
-use postgres::catalog::partition::with_detached;
+use postgres::catalog::partition::PartitionTree;
 use postgres::catalog::relation::{NO_LOCK, Relation};
 use postgres::error::{Explain, Result, not_supported, user_error};
 use postgres::text::from_bytes;
@@ -27,7 +27,7 @@ use crate::sql::functions::ExtensionSchema;
 pub struct Identity {
     pub root: Oid,
     arguments: Vec<CString>,
-    /// The partitions between the root and the trigger's own table that are being detached: see [`with_detached`].
+    /// The partitions between the root and the trigger's own table that are being detached: see [`PartitionTree`].
     detached: Vec<Oid>,
 }
 
@@ -77,7 +77,7 @@ impl Guard {
 impl Identity {
     pub fn from_event(event: &RowEvent) -> Result<Self> {
         let (root, own) = (root_of(event)?, event.table().oid());
-        let detached = if root == own { Vec::new() } else { with_detached(root, own, NO_LOCK).1 };
+        let detached = if root == own { Vec::new() } else { PartitionTree::read(root, own, NO_LOCK).detached };
         let arguments = event.arguments().into_iter().map(CStr::to_owned).collect();
         Ok(Self { root, arguments, detached })
     }

@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
-use postgres::catalog::partition::{check_owner, with_detached};
+use postgres::catalog::partition::{PartitionTree, check_one_owner};
 use postgres::catalog::relation::{ACCESS_SHARE, Relation, is_foreign, relation_name, relkind_of};
 use postgres::catalog::target::Target;
 use postgres::error::{Explain, Result, not_supported, user_error};
@@ -28,10 +28,10 @@ impl Members {
     /// cannot be searched, or belongs to another role.
     pub fn read(root: Oid, table: Oid) -> Result<Self> {
         let all = match relkind_of(root) {
-            pg_sys::RELKIND_PARTITIONED_TABLE => with_detached(root, table, ACCESS_SHARE).0,
+            pg_sys::RELKIND_PARTITIONED_TABLE => PartitionTree::read(root, table, ACCESS_SHARE).members,
             _ => vec![root],
         };
-        check_owner(root, &all)?;
+        check_one_owner(root, &all)?;
         if let Some(&foreign) = all.iter().find(|&&member| is_foreign(member)) {
             let name = relation_name(foreign)?.unwrap_or_default();
             let noun = if foreign == root { "table" } else { "partition" };

@@ -1,5 +1,6 @@
 //! Finds the earlier row that a sampled row is near. A row is earlier if its primary key is smaller.
 
+use std::cell::LazyCell;
 use std::ops::ControlFlow::{Break, Continue};
 
 use pgrx::itemptr::{item_pointer_get_both, item_pointer_to_u64};
@@ -43,14 +44,14 @@ pub fn position(searched: &SearchedTable, row: Row<'_>) -> (u32, u64) {
 impl Preview {
     /// Finds the earlier row that is closest to a row with this key, or one of the closest.
     pub fn find_earlier(&self, own: &SearchedTable, row: Row<'_>, key: &RowKey) -> Result<Option<EarlierRow>> {
-        let (earlier_searches, itself) = (EarlierSearches::new(), [row.tid()]);
+        let earlier_searches = EarlierSearches::new();
         let query = NearQuery {
             row,
             own,
             key,
             scope: own.scope.of_row(row),
             evaluator: &self.evaluator,
-            replaced: &|| &itself,
+            replaced: LazyCell::new(Box::new(move || vec![row.tid()])),
             earlier_searches: &earlier_searches,
             search: DirtySearch { since: earlier_searches.since(), entries_without_row: &EntrySet::default() },
             wanted: Wanted::of_criterion(key),

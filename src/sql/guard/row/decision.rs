@@ -13,7 +13,7 @@
 //! 5. If other rows conflict with an INSERT ([`super::conflicting_rows`]), it waits for transactions in progress that
 //!    have written or locked them, and leaves the rest to ON CONFLICT.
 
-use std::cell::OnceCell;
+use std::cell::LazyCell;
 
 use pgrx::datum::Internal;
 use pgrx::pg_sys::{Datum, HeapTuple};
@@ -25,8 +25,8 @@ use postgres::heap::moment::Awaited;
 use postgres::trigger::RowEvent;
 
 use super::near_rows::{NearRows, find_near};
+use super::pending_row::PendingRow;
 use super::returned_row::{cannot_serialize, take_action, with_old_mark};
-use super::running::PendingRow;
 use super::search::{EarlierSearches, NearQuery, Wanted};
 use super::statement::{NewRow, Statement};
 use crate::sql::guard::definition::arguments::USAGE;
@@ -62,11 +62,12 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
         statement.release();
         return Ok(row.without_mark());
     };
-    let is_unchecked = statement.evaluator.is_unchecked(statement.own_table(), row.row())?;
-    row.register(&key, false);
-    let mut undecided = Undecided { key, is_unchecked, earlier_searches: EarlierSearches::new(), waits: 0 };
+    let is_unchecked = statement.evaluator.is_unchecked(statement.own_table(), row.as_row())?;
+    row.try_register(&key);
+    let mut undecided = Undecided { key, is_unchecked, earlier_searches: EarlierSearches::new() };
     // A partition may have been attached since the statement began.
     statement.refresh(event)?;
+    let mut waits = 0;
     let mut conflicting_changes = 0;
     loop {
         postgres::interrupts::tick();
@@ -81,14 +82,14 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
                 statement.release();
                 return Ok(tuple);
             }
-            Next::Register => row.register(&undecided.key, true),
-            Next::Wait(_) if undecided.waits == MAX_UNREGISTERED_WAITS && !statement.is_registered() => {
-                row.register(&undecided.key, true);
+            Next::Register => row.register(&undecided.key),
+            Next::Wait(_) if waits == MAX_UNREGISTERED_WAITS && !statement.is_registered() => {
+                row.register(&undecided.key);
             }
             Next::Wait(awaited) => {
                 // That transaction may have to wait for the new row.
-                if undecided.waits < MAX_UNREGISTERED_WAITS {
-                    undecided.waits += 1;
+                if waits < MAX_UNREGISTERED_WAITS {
+                    waits += 1;
                     statement.release();
                 }
                 awaited.wait();
@@ -99,7 +100,7 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
                 awaited.wait();
             }
             Next::SearchAgain if conflicting_changes == MAX_CHANGES_OF_CONFLICTING => {
-                return Err(changes_too_often(event)?);
+                return Err(changed_too_often(event)?);
             }
             Next::SearchAgain => {
                 conflicting_changes += 1;
@@ -128,7 +129,7 @@ fn decide_without_search(row: NewRow<'_>) -> Result<Option<HeapTuple>> {
     {
         // With other unique keys, this row no longer conflicts with an INSERT of another session, which could then
         // store a near row. By their registrations, one of the two sessions waits for the other.
-        row.register(&key, true);
+        row.register(&key);
     }
     Ok(Some(with_old_mark(row, old).unwrap_or_else(|| row.event.new_tuple())))
 }
@@ -140,8 +141,6 @@ struct Undecided {
     is_unchecked: bool,
     /// Forgotten if the guard or a conflicting row changes: what the searches have learnt may no longer hold.
     earlier_searches: EarlierSearches,
-    /// The number of waits for near rows, up to [`MAX_UNREGISTERED_WAITS`].
-    waits: u32,
 }
 
 /// What follows a search.
@@ -166,25 +165,31 @@ fn search(row: NewRow<'_>, undecided: &mut Undecided) -> Result<Next> {
     let NewRow { statement, event } = row;
     let Undecided { key, earlier_searches, .. } = &*undecided;
     let search = DirtySearch { since: earlier_searches.since(), entries_without_row: &EntrySet::default() };
-    let find_conflicting = || row.conflicting_rows(search);
-    let replaced_tids = OnceCell::new();
-    let find_replaced = || event.old_row().map_or_else(|| find_conflicting().tids, |old| vec![old.tid()]);
-    let replaced = || -> &[_] { replaced_tids.get_or_init(find_replaced) };
     let own = statement.own_table();
-    let query = NearQuery {
-        row: row.row(),
-        own,
-        key,
-        scope: row.scope(),
-        evaluator: &statement.evaluator,
-        replaced: &replaced,
-        earlier_searches,
-        search,
-        wanted: Wanted::of_criterion(key),
+    let near_rows = if undecided.is_unchecked {
+        NearRows::default()
+    } else {
+        let find_replaced = move || match event.old_row() {
+            Some(old) => vec![old.tid()],
+            None => row.conflicting_rows(search).tids,
+        };
+        let query = NearQuery {
+            row: row.as_row(),
+            own,
+            key,
+            scope: row.scope(),
+            evaluator: &statement.evaluator,
+            replaced: LazyCell::new(Box::new(find_replaced)),
+            earlier_searches,
+            search,
+            wanted: Wanted::of_criterion(key),
+        };
+        find_near(statement, &query)?
     };
-    let near_rows = if undecided.is_unchecked { NearRows::default() } else { find_near(statement, &query)? };
     let action_tuple = match (near_rows.nearest, near_rows.awaited) {
-        (Some(nearest), _) if nearest.searched.oid == own.oid && find_conflicting().may_include(nearest.entry) => {
+        (Some(nearest), _)
+            if nearest.searched.oid == own.oid && row.conflicting_rows(search).may_include(nearest.entry) =>
+        {
             return Ok(Next::SearchAgain);
         }
         (Some(nearest), _) => Some(take_action(row, &nearest)?),
@@ -192,11 +197,12 @@ fn search(row: NewRow<'_>, undecided: &mut Undecided) -> Result<Next> {
         (None, None) if !statement.is_registered() => return Ok(Next::Register),
         (None, None) => None,
     };
+    // A skipped row is not stored, so no row conflicts with it.
     if let Some(tuple) = action_tuple.filter(|tuple| tuple.is_null()) {
         return Ok(Next::Near(tuple));
     }
     // Look for conflicting rows last, so that the result almost always still holds when ON CONFLICT looks for them.
-    let conflicting = find_conflicting();
+    let conflicting = row.conflicting_rows(search);
     if let Some(awaited) = conflicting.awaited {
         if action_tuple.is_some() {
             // The next search has to find the near row again.
@@ -220,7 +226,7 @@ fn search(row: NewRow<'_>, undecided: &mut Undecided) -> Result<Next> {
 }
 
 /// The error for a row that conflicts with a row which other transactions change all the time.
-fn changes_too_often(event: &RowEvent) -> Result<ErrorReport> {
+fn changed_too_often(event: &RowEvent) -> Result<ErrorReport> {
     let name = user_name_of(&event.table())?;
     let detail = format!("The row with the same key in table \"{name}\" was updated during each of the searches.");
     Ok(cannot_serialize(detail))

@@ -12,8 +12,9 @@ use postgres::heap::moment::Awaited;
 use postgres::heap::primary_key::KeyValue;
 use postgres::heap::row::{Row, TableSlot};
 
+use super::current_row::current_rows_of_others;
 use super::evaluation::RowKind;
-use super::running::{PendingRow, rows_of_other_statements};
+use super::pending_row::PendingRow;
 use super::search::{Closeness, NearQuery};
 use super::statement::Statement;
 use crate::sql::guard::definition::arguments::Action;
@@ -94,7 +95,7 @@ fn may_vanish(candidate: &FoundVersion, expression: &GuardExpression) -> bool {
 /// An error if the new row is near a row that another statement of this session is about to store. No search finds that
 /// row yet.
 fn check_pending(statement: &Statement, query: &NearQuery) -> Result<()> {
-    for other in rows_of_other_statements(&statement.current) {
+    for other in current_rows_of_others(&statement.current) {
         if let Some(pending) = &*other.pending.borrow()
             && query.key.may_be_near(&pending.key)
             && !pending.is_stored()

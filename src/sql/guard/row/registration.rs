@@ -31,17 +31,24 @@ pub struct Registration {
     held: Vec<(Oid, u32)>,
 }
 
+/// What a registration does if another session has registered a row with one of the keys.
+#[derive(Clone, Copy, PartialEq)]
+pub enum IfTaken {
+    Wait,
+    /// It leaves the row unregistered.
+    Leave,
+}
+
 /// The class of the locks. SQL's advisory locks have the classes 1 and 2.
 const LOCK_CLASS: u16 = 3;
 
 impl Registration {
-    /// Registers a row of a table by its keys, which are in ascending order. If another session has registered a row
-    /// with one of them, waits for it or, unless `may_wait`, leaves the row unregistered.
+    /// Registers a row of a table by its keys, which are in ascending order.
     ///
     /// A row with the keys of the registered one stays registered. ON CONFLICT DO UPDATE fires the trigger again while
     /// it has the row locked, and sessions that wait for that row may be registered.
-    pub fn register(&mut self, table: Oid, keys: &[u32], may_wait: bool) {
-        trace::step((if may_wait { "register" } else { "try" }, keys));
+    pub fn register(&mut self, table: Oid, keys: &[u32], if_taken: IfTaken) {
+        trace::step((if if_taken == IfTaken::Wait { "register" } else { "try" }, keys));
         let wanted = keys.iter().map(|key| (table, *key));
         if self.held.iter().copied().eq(wanted.clone()) {
             return;
@@ -50,7 +57,7 @@ impl Registration {
         for (table, key) in wanted {
             let tag = lock_tag(table, key);
             if !try_lock(&tag) {
-                if !may_wait {
+                if if_taken == IfTaken::Leave {
                     trace::step("refuse");
                     return self.release();
                 }

@@ -68,7 +68,7 @@ pub fn with_old_mark(row: NewRow<'_>, old: Row<'_>) -> Option<HeapTuple> {
     let own = row.statement.own_table();
     let mark = own.mark.as_ref()?.column;
     let writes_source = || own.expressions.source.new_row_columns.iter().any(|&column| row.event.writes(column));
-    if row.row().has_same_values(old, std::iter::once(mark)) || !writes_source() {
+    if row.as_row().has_same_values(old, std::iter::once(mark)) || !writes_source() {
         return None;
     }
     // SAFETY: the trigger's table has this column, and the value is of the same column.

@@ -7,7 +7,7 @@
 //! ([`simhash::fingerprint::resemblance`]). For example, two letters that share a template may have a resemblance of
 //! 0.7: both are stored. With an added line, a letter has 0.97 and is a copy.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, LazyCell, OnceCell, RefCell};
 use std::collections::HashSet;
 use std::ops::ControlFlow::{Break, Continue};
 
@@ -41,10 +41,10 @@ pub struct NearQuery<'a> {
     /// The new row's values of the scope columns.
     pub scope: GuardScopeValues<'a>,
     pub evaluator: &'a Evaluator,
-    /// Returns the tids, in the new row's table, of rows that do not count and of their index entries: for an UPDATE,
-    /// the old version of the row; for an INSERT, the conflicting rows, which cost a look-up in each unique index. So
-    /// this is called only once a candidate within the scope has been found.
-    pub replaced: &'a dyn Fn() -> &'a [ItemPointerData],
+    /// The tids, in the new row's table, of rows that do not count and of their index entries: for an UPDATE, the old
+    /// version of the row; for an INSERT, the conflicting rows. These cost a look-up in each unique index, so they are
+    /// not looked up before a candidate within the scope has been found.
+    pub replaced: LazyCell<Vec<ItemPointerData>, Box<dyn FnOnce() -> Vec<ItemPointerData> + 'a>>,
     /// What earlier searches for the row have learnt, to which this one adds.
     pub earlier_searches: &'a EarlierSearches,
     pub search: DirtySearch<'a>,
@@ -122,7 +122,7 @@ impl NearQuery<'_> {
     /// Whether a row version is within the scope, and is not one that the new row replaces.
     fn is_eligible(&self, searched: &SearchedTable, FoundVersion { version, entry, .. }: &FoundVersion) -> bool {
         let row = version.row();
-        let is_replaced = |tid| has_tid((self.replaced)(), tid);
+        let is_replaced = |tid| has_tid(&self.replaced, tid);
         searched.scope.has_values(row, &self.scope)
             && !(self.own.oid == searched.oid && (is_replaced(*entry) || is_replaced(row.tid())))
     }

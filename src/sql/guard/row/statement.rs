@@ -14,8 +14,9 @@ use postgres::trigger::RowEvent;
 use simhash::search::lock_keys::LockKeys;
 
 use super::conflicting_rows::{ConflictingRows, UniqueIndexes};
+use super::current_row::{CurrentRow, current_row};
 use super::evaluation::{Evaluator, RowKind};
-use super::running::{CurrentRow, current_row};
+use super::registration::IfTaken;
 use crate::sql::guard::definition::cache::guard_of_trigger;
 use crate::sql::guard::definition::distribution::user_names_of;
 use crate::sql::guard::definition::guard::Guard;
@@ -117,25 +118,25 @@ impl<'a> NewRow<'a> {
         Self { statement, event }
     }
 
-    pub fn row(self) -> Row<'a> {
+    pub fn as_row(self) -> Row<'a> {
         self.event.new_row()
     }
 
     /// The key by which the rows near this row are looked up; None if the row's source is NULL, or has no word.
     pub fn key(self) -> Result<Option<RowKey>> {
-        self.statement.evaluator.key(self.statement.own_table(), self.row(), RowKind::New)
+        self.statement.evaluator.key(self.statement.own_table(), self.as_row(), RowKind::New)
     }
 
     /// The row's values of the scope columns.
     pub fn scope(self) -> GuardScopeValues<'a> {
-        self.statement.own_table().scope.of_row(self.row())
+        self.statement.own_table().scope.of_row(self.as_row())
     }
 
     /// The tuple to be stored, with NULL in the mark column.
     pub fn without_mark(self) -> HeapTuple {
         match &self.statement.own_table().mark {
             // SAFETY: the row's table has this column, and NULL is of any type.
-            Some(mark) if self.row().value(mark.column).is_some() => unsafe {
+            Some(mark) if self.as_row().value(mark.column).is_some() => unsafe {
                 self.event.with_value(mark.column.into(), None)
             },
             _ => self.event.new_tuple(),
@@ -146,7 +147,8 @@ impl<'a> NewRow<'a> {
     /// new check.
     pub fn is_checked_already(self, old: Row<'_>) -> Result<bool> {
         let own = self.statement.own_table();
-        Ok(own.is_unchanged(old, self.row()) && !self.statement.evaluator.is_newly_checked(own, old, self.row())?)
+        Ok(own.is_unchanged(old, self.as_row())
+            && !self.statement.evaluator.is_newly_checked(own, old, self.as_row())?)
     }
 
     /// Looks for the rows that ON CONFLICT would find. An UPDATE has none.
@@ -155,14 +157,14 @@ impl<'a> NewRow<'a> {
             return ConflictingRows::default();
         }
         // SAFETY: the unique indexes belong to the statement's table, and so does the row.
-        unsafe { self.unique_indexes().find(&self.event.table(), self.row(), search) }
+        unsafe { self.unique_indexes().find(&self.event.table(), self.as_row(), search) }
     }
 
     /// Whether an UPDATE leaves the unique keys unchanged, and the row in its partition.
     pub fn has_unchanged_keys(self, old: Row<'_>) -> bool {
         let partition = &self.statement.own_table().partition_columns;
-        self.row().has_same_values(old, partition.iter().copied())
-            && self.unique_indexes().has_unchanged_keys(old, self.row())
+        self.as_row().has_same_values(old, partition.iter().copied())
+            && self.unique_indexes().has_unchanged_keys(old, self.as_row())
     }
 
     fn unique_indexes(self) -> &'a UniqueIndexes {
@@ -174,12 +176,20 @@ impl<'a> NewRow<'a> {
         })
     }
 
-    /// Registers the row. If another session has registered a row that may be near, waits for it or, unless
-    /// `may_wait`, leaves the row unregistered.
-    pub fn register(self, key: &RowKey, may_wait: bool) {
+    /// Registers the row. Waits if another session has registered a row that may be near.
+    pub fn register(self, key: &RowKey) {
+        self.register_or(key, IfTaken::Wait);
+    }
+
+    /// Registers the row, unless another session has registered a row that may be near.
+    pub fn try_register(self, key: &RowKey) {
+        self.register_or(key, IfTaken::Leave);
+    }
+
+    fn register_or(self, key: &RowKey, if_taken: IfTaken) {
         let Statement { guard, current, .. } = self.statement;
         let scope = self.statement.own_table().scope.hash(&self.scope());
         let keys = key.lock_keys(&LockKeys { secret: &guard.secret, scope });
-        current.registration.borrow_mut().register(guard.identity.root, &keys, may_wait);
+        current.registration.borrow_mut().register(guard.identity.root, &keys, if_taken);
     }
 }

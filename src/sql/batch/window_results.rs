@@ -1,20 +1,16 @@
-//! A partition of a window. At its first row, a function computes for every row the row that represents it. The result
-//! at a row is the key of the row that represents it.
+//! The results of window functions that return, for each row, the key of the row that represents it. The first call in
+//! a partition finds the representatives of all its rows.
 
 use std::ffi::c_int;
 use std::mem;
 
-use pgrx::prelude::*;
 use pgrx::{AnyElement, PgMemoryContexts};
 use postgres::call::Call;
-use postgres::error::{Explain, Result, algorithm_error, user_error};
+use postgres::error::{Result, algorithm_error};
 use postgres::interrupts::tick;
 use postgres::window::Window;
 use simhash::pairs::Rows;
 use simhash::ticking::ticking;
-
-/// The limit on the rows in a partition: their numbers are one palloc'd array, of up to 1 GB.
-const MAX_PARTITION_ROWS: usize = (1 << 28) - 16;
 
 /// The number of rows whose fingerprints are fetched at once: a call into PostgreSQL takes longer than its work for one
 /// row.
@@ -24,8 +20,8 @@ const ROWS_AT_ONCE: usize = 16;
 const KEY_ARGUMENT: c_int = 0;
 pub const CONTENT_ARGUMENT: c_int = 1;
 
-// The numbers of rows whose results are not returned yet. If row 0 represents rows 0 and 2, row 1 has no fingerprint,
-// and nothing is near row 3, their numbers are 2, 0, 3 and 1.
+// While the results of a partition are returned, the number of a row is one of these. Example: if row 0 represents rows
+// 0 and 2, row 1 has no fingerprint, and nothing is near row 3, their numbers are 2, 0, 3 and 1.
 
 /// The number of a row whose result is NULL.
 pub const NO_RESULT: u32 = 0;
@@ -46,23 +42,14 @@ pub enum OwnResult {
 
 /// The key of the row that represents the current row; None if that key or the result is NULL.
 ///
-/// At the first row of a partition, `compute` returns for each row the position of the row that represents it: an
-/// earlier row that represents itself, or itself. It must also set the number of each row, to [`ALONE`] or
-/// [`NO_RESULT`]. It returns None, and sets nothing, if all results are NULL. The partition's memory holds 4 bytes for
-/// each row, and the keys of rows that represent others. `result_name` names the result in an error.
-pub fn key_of_current_row(
+/// At the first row of a partition, `compute` returns for each row the position of its representative: an earlier row,
+/// or the row itself. It also sets each number to [`ALONE`] or [`NO_RESULT`]. It returns None if all results are NULL.
+pub fn key_of_representative(
     call: Call<'_>,
-    result_name: &str,
     own_result: OwnResult,
     compute: impl FnOnce(&mut Window<'_>) -> Result<Option<Vec<u32>>>,
 ) -> Result<Option<AnyElement>> {
-    let too_many = |rows| {
-        let message = format!("cannot find {result_name} among {rows} rows");
-        user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
-            .with_detail(format!("A partition has at most {MAX_PARTITION_ROWS} rows."))
-            .with_hint("Partition the window, or leave out rows that have no fingerprint.")
-    };
-    let mut window = Window::from_call(call, MAX_PARTITION_ROWS, too_many)?;
+    let mut window = Window::from_call(call)?;
     if !window.memory.is_computed {
         if let Some(representatives) = compute(&mut window)? {
             number_rows(&mut window, &representatives);
@@ -85,15 +72,15 @@ pub fn key_of_current_row(
 
 /// Numbers the rows that represent others, and those that are represented.
 fn number_rows(window: &mut Window<'_>, representatives: &[u32]) {
-    let mut representing = 0;
+    let mut representative_count = 0;
     for (position, &representative) in ticking(representatives.iter().enumerate(), tick) {
         if representative as usize != position {
             window.numbers[position] = FIRST_REPRESENTATIVE + representative;
-            let before = mem::replace(&mut window.numbers[representative as usize], REPRESENTS_OTHERS);
-            representing += usize::from(before != REPRESENTS_OTHERS);
+            let previous = mem::replace(&mut window.numbers[representative as usize], REPRESENTS_OTHERS);
+            representative_count += usize::from(previous != REPRESENTS_OTHERS);
         }
     }
-    window.reserve(KEY_ARGUMENT, representing);
+    window.reserve(KEY_ARGUMENT, representative_count);
 }
 
 /// Reads the fingerprints of all rows, from an argument of type `bigint`.

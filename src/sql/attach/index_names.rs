@@ -1,0 +1,46 @@
+//! The names of indexes that commands create.
+
+use std::collections::HashSet;
+use std::ffi::CStr;
+
+use pgrx::prelude::*;
+use postgres::catalog::target::Target;
+use postgres::error::Result;
+use postgres::text::{from_bytes, to_server};
+
+use crate::sql::indexed::scope::Scope;
+
+/// Chooses index names as PostgreSQL would, avoiding existing ones and those chosen before.
+#[derive(Default)]
+pub struct IndexNames {
+    chosen: HashSet<(pg_sys::Oid, String)>,
+    /// The names of indexes that are dropped first.
+    dropped: HashSet<(pg_sys::Oid, String)>,
+}
+
+impl IndexNames {
+    /// A name for an index, made of the names of its table, of a key and of the scope's columns, or shortened.
+    pub fn choose(&mut self, table: &Target, key: &str, scope: &Scope) -> Result<String> {
+        let table_name = to_server(&table.name)?;
+        let key_and_scope = to_server(&[&[key.to_owned()], scope.names()].concat().join("_"))?;
+        for number in 0u32.. {
+            let suffix = to_server(&if number == 0 { "idx".to_owned() } else { format!("idx{number}") })?;
+            // SAFETY: the names are NUL-terminated; makeObjectName returns a palloc'd, NUL-terminated name.
+            let server_name = unsafe {
+                CStr::from_ptr(pg_sys::makeObjectName(table_name.as_ptr(), key_and_scope.as_ptr(), suffix.as_ptr()))
+            };
+            let name = from_bytes(server_name.to_bytes())?;
+            let exists = table.relation_named(server_name).is_some();
+            let in_schema = (table.schema, name.clone());
+            if (!exists || self.dropped.contains(&in_schema)) && self.chosen.insert(in_schema) {
+                return Ok(name);
+            }
+        }
+        unreachable!("there are fewer than 2^32 indexes")
+    }
+
+    /// Notes that an index of a table is dropped first.
+    pub fn note_dropped(&mut self, table: &Target, name: String) {
+        self.dropped.insert((table.schema, name));
+    }
+}
