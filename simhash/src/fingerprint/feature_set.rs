@@ -25,15 +25,17 @@ pub struct FeatureSet {
 }
 
 impl FeatureSet {
-    /// Reads the features of a text; None if it has no feature that weighs anything. Costs as much as two fingerprints
-    /// of the text and a sort of the features.
+    /// Reads the features of a text; None if it has no feature that weighs anything. Costs as much as the text's
+    /// fingerprint, or two fingerprints if the options weigh features, and a sort of the features.
     pub fn new(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Option<Self>> {
-        let Some(fingerprint) = fingerprinter.fingerprint(text)? else { return Ok(None) };
-        let (hashes, weights) = if fingerprinter.options.is_plain_set() {
-            (plain_hashes(fingerprinter, text)?, Vec::new())
+        let (fingerprint, hashes, weights) = if fingerprinter.options.is_plain_set() {
+            let (fingerprint, hashes) = plain_hashes(fingerprinter, text)?;
+            (fingerprint, hashes, Vec::new())
         } else {
-            weighted_hashes(fingerprinter, text)?
+            let (hashes, weights) = weighted_hashes(fingerprinter, text)?;
+            (fingerprinter.fingerprint(text)?, hashes, weights)
         };
+        let Some(fingerprint) = fingerprint else { return Ok(None) };
         let total = match weights.len() {
             0 => hashes.len() as u128,
             _ => ticking(&weights, fingerprinter.tick).map(|weight| u128::from(*weight)).sum(),
@@ -90,18 +92,19 @@ impl FeatureSet {
     }
 }
 
-fn plain_hashes(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Vec<u64>> {
-    let mut found = Vec::new();
-    fingerprinter.count_compared(text, |hashes| {
-        found.try_reserve(hashes.len())?;
-        found.extend_from_slice(hashes);
+/// The fingerprint, and the hashes of the features and pairs in ascending order.
+fn plain_hashes(fingerprinter: &mut Fingerprinter, text: &str) -> Result<(Option<u64>, Vec<u64>)> {
+    let mut hashes = Vec::new();
+    let fingerprint = fingerprinter.compared_and_fingerprint(text, |batch| {
+        hashes.try_reserve(batch.len())?;
+        hashes.extend_from_slice(batch);
         Ok(())
     })?;
-    if let Some(sorted) = sorted_by_buckets(&found)? {
-        return Ok(sorted);
+    if let Some(sorted) = sorted_by_buckets(&hashes)? {
+        return Ok((fingerprint, sorted));
     }
-    sort(&mut found, &|hash| *hash, u64::BITS, fingerprinter.tick);
-    collect_exact(found.len(), ticking(found, fingerprinter.tick))
+    sort(&mut hashes, &|hash| *hash, u64::BITS, fingerprinter.tick);
+    Ok((fingerprint, collect_exact(hashes.len(), ticking(hashes, fingerprinter.tick))?))
 }
 
 /// Buckets in which hashes are sorted, and the most in each.

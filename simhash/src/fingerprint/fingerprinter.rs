@@ -213,6 +213,25 @@ impl<'a> Fingerprinter<'a> {
         })
     }
 
+    /// Passes `sink` the same hashes as [`Self::count_compared`], and returns the fingerprint of the features among them.
+    pub(super) fn compared_and_fingerprint(
+        &mut self,
+        text: &str,
+        mut sink: impl FnMut(&[u64]) -> Result<()>,
+    ) -> Result<Option<u64>> {
+        self.read_text(text, |reader, text| {
+            let Scratch { collected, tally, .. } = &mut *reader.scratch;
+            tally.clear();
+            collected.collect(text, reader.options, PairStorage::WithFeatures, reader.tick, |batch_of, hashes| {
+                if batch_of == BatchOf::Features {
+                    tally.vote_all(hashes);
+                }
+                sink(hashes)
+            })?;
+            Ok(tally.fingerprint())
+        })
+    }
+
     /// Passes `make` the text in normal form, without its markup.
     pub(crate) fn read_normal<T>(&mut self, text: &str, make: impl FnOnce(&str) -> Result<T>) -> Result<T> {
         self.read_text(text, |reader, text| {

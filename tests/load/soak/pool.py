@@ -10,8 +10,9 @@ LONG = 20
 # Numbers of words that are replaced in a variant. The resemblance to the group's first text is about 1, 0.96, 0.89 and
 # 0.79: so some of the texts that share a band are no near-duplicates.
 EDITS = (0, 2, 6, 12)
-# What makes two texts near-duplicates by default: they share a band, and resemble each other.
-BANDS, RESEMBLANCE = 6, 0.84
+# What makes two texts near-duplicates by default: they share a band, their fingerprints are within a distance, and they
+# resemble each other.
+BANDS, BAND_DISTANCE, RESEMBLANCE = 6, 20, 0.84
 # The largest distance of near fingerprints.
 DISTANCE = 3
 
@@ -58,10 +59,11 @@ class Nearness:
             for b in range(a):
                 if tenant(a, tenants) != tenant(b, tenants):
                     continue
+                apart = distance(fingerprints[a], fingerprints[b])
                 if not bands:
-                    is_near = distance(fingerprints[a], fingerprints[b]) <= DISTANCE
+                    is_near = apart <= DISTANCE
                 elif any(map(operator.eq, bands[a], bands[b])):
-                    is_near = resemblance(texts[a], texts[b]) >= RESEMBLANCE
+                    is_near = apart <= BAND_DISTANCE and resemblance(texts[a], texts[b]) >= RESEMBLANCE
                     self.refuted += not is_near
                 else:
                     continue

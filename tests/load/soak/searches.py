@@ -9,7 +9,7 @@ import time
 import psycopg
 
 from patience import LIMIT
-from pool import BANDS, RESEMBLANCE
+from pool import BAND_DISTANCE, BANDS, RESEMBLANCE
 
 SESSIONS = 2
 # An index of a tenant would be as cheap as the scan while the table is empty.
@@ -20,7 +20,8 @@ DISTANCES = 0, 1, 3, 3, 5, 8, 12
 BY_DISTANCE = "simhash_near(simhash, %(q)s::bigint, %(k)s::integer)", "hamming(simhash, %(q)s::bigint) + 0 <= %(k)s"
 BY_TEXT = (
     "tenant = %(tenant)s AND simhash_near(body, %(text)s)",
-    f"tenant = %(tenant)s AND simhash_resemblance(body, %(text)s) >= {RESEMBLANCE} AND EXISTS (SELECT FROM"
+    f"tenant = %(tenant)s AND simhash_resemblance(body, %(text)s) >= {RESEMBLANCE}"
+    f" AND hamming(simhash(body), simhash(%(text)s)) + 0 <= {BAND_DISTANCE} AND EXISTS (SELECT FROM"
     f" generate_series(0, {BANDS - 1}) AS band WHERE simhash_band(body, band) = simhash_band(%(text)s, band))",
 )
 # From PostgreSQL 16 on, ORDER BY id would make the planner read the rows in the order of the primary key.
