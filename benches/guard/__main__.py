@@ -130,15 +130,18 @@ class Table:
                  f" SELECT FROM (SELECT body FROM fresh WHERE n < {SEARCHES}) AS own"
                  " LEFT JOIN docs ON simhash_near(docs.body, own.body)")
         plan = "\n".join(line for (line,) in psql(query, enable_seqscan="off"))
-        entries = int(re.search(r"Index Entries: (\d+)", plan)[1]) / SEARCHES
+        entries, fetches = (
+            int(re.search(rf"{label}: (\d+)", plan)[1]) / SEARCHES for label in ("Index Entries", "Heap Fetches")
+        )
         choose = f"\\set id random(0, {self.rows - 1})"
         lookup = Statement("SELECT body FROM docs WHERE id = :id", choose)
         copies = Statement("SELECT id FROM docs WHERE simhash_near(body, :body)", choose,
                            "SELECT body FROM docs WHERE id = :id \\gset")
         warm("docs")
         times = measure({"lookup": lookup, "copies": copies}, runs, ["docs"])
-        print(f"a search reads {entries:,.0f} entries of other texts; copies of a text {times.ms('copies'):.3f} ms,"
-              f" {times.ratio('copies', 'lookup') / 2:.1f} times two primary-key lookups", flush=True)
+        print(f"a search reads {entries:,.0f} entries of other texts, and fetches {fetches:.1f} of their rows; copies of a"
+              f" text {times.ms('copies'):.3f} ms, {times.ratio('copies', 'lookup') / 2:.1f} times two primary-key lookups",
+              flush=True)
 
     def insert(self, guard, clients):
         if guard != NONE:
