@@ -37,12 +37,12 @@ pub struct CurrentRow {
 thread_local! {
     /// The current rows of the running statements. The statements own them.
     static RUNNING: RefCell<Vec<Weak<CurrentRow>>> = const { RefCell::new(Vec::new()) };
-    /// Whether `subtransaction_ended` is registered with PostgreSQL.
+    /// Whether PostgreSQL calls `subtransaction_ended`.
     static HAS_CALLBACK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The current row of a guard in a statement, which is identified by its memory context. All partitions of a table
-/// share it: when the trigger fires for a row of one partition, the previous row has been stored or dropped.
+/// The current row of a guard in the statement with this memory context. All partitions of a table share it: PostgreSQL
+/// stores or drops a row before the trigger fires for the next one.
 pub fn current_row(memory: pg_sys::MemoryContext, guard: Identity) -> Rc<CurrentRow> {
     if !HAS_CALLBACK.replace(true) {
         // SAFETY: the callback is a function of this library, which is never unloaded.
@@ -101,7 +101,7 @@ impl CurrentRow {
         PgMemoryContexts::CurrentMemoryContext.leak_and_drop_on_delete(OnDrop(clear));
     }
 
-    /// Releases the locks of the row and forgets it. The row is stored now, or will never be stored.
+    /// Ends the registration of the row and forgets the row: it has been stored, or never will be.
     fn clear(&self) {
         // This cannot fail. The guard's call for this row borrows both cells. Calls in nested statements, which run
         // before this row is stored, borrow `pending`. All of them have returned or failed when the call's memory is
@@ -143,7 +143,7 @@ impl PendingRow {
 
     /// Whether the row has been stored, changed by a later trigger or not. Its slot then has a new tid: the tid of a
     /// version that this transaction has written since the guard accepted the row. (A row that gets the same tid as
-    /// `tid_before` counts as not stored, which is safe: it is compared once more.)
+    /// `tid_before` counts as not stored, which is safe: it is compared again.)
     ///
     /// A stored row is still pending while RETURNING and the triggers of a worker of logical replication run, because
     /// the memory of the call is freed only after them.
