@@ -36,7 +36,7 @@ def seconds(*commands, **settings):
 
 
 def in_turns(ways, runs):
-    """Each way once in each run, in every other run in the opposite order."""
+    """Runs each way once in each run. Every other run has the opposite order."""
     for run in range(runs):
         yield from ways if run % 2 == 0 else reversed(ways)
 

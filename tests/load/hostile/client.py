@@ -170,7 +170,7 @@ class Client:
         return done
 
     def limit_memory(self, more):
-        """Until the next connection, the backend gets so many bytes of address space more than it has, and no others.
+        """Until the next connection, limits the backend to this many bytes of address space more than it has now.
 
         A program that the server runs sets this limit, as only the server's user may. Before that, the stack grows to
         its full size: where a stack cannot grow, the system ends the process, whatever the process does."""
