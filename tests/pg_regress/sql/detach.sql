@@ -74,7 +74,7 @@ CREATE TABLE copy_of_original (LIKE original INCLUDING ALL);
 SELECT simhash_detach('copy_of_original');
 \d copy_of_original
 
--- A fingerprint that is no longer generated is kept with its values.
+-- A column that is no longer generated stays, with its fingerprints.
 CREATE TABLE kept (body text);
 INSERT INTO kept VALUES ('a text of some words');
 SELECT run_quietly($$SELECT simhash_attach('kept', 'body', blocks => 3)$$);

@@ -1,4 +1,4 @@
--- What two texts have in common (simhash_containment) and what not (simhash_difference), and the option "same".
+-- The common part of two texts (simhash_containment), their difference (simhash_difference), and the option "same".
 SELECT * FROM simhash_difference('Forty thousand tonnes in May', 'forty thousand barrels in June, in May');
 -- In order of the text, with a's features first; nothing for equal sets of features.
 SELECT count(*) FROM simhash_difference('to be or not to be', 'NOT to be, or?');

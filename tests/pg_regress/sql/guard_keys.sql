@@ -1,7 +1,7 @@
 -- A guard and the keys of its table: unique keys, foreign keys, and marks. (INSERT .. ON CONFLICT: guard_upsert.)
 
--- A row is left to a unique index that has its key. An index does not count if it omits one of the rows, is deferred,
--- or has a NULL: rows 2 to 5 are skipped.
+-- The guard leaves a row to a unique index that has its key. An index does not count if it omits one of the rows, is
+-- deferred, or has a NULL: rows 2 to 5 are skipped.
 CREATE TABLE loose (id integer, a integer, b integer UNIQUE DEFERRABLE INITIALLY DEFERRED, c text, d integer UNIQUE,
     f bigint);
 CREATE UNIQUE INDEX ON loose (a) WHERE a > 0;

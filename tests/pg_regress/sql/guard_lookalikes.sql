@@ -1,4 +1,4 @@
--- Triggers that look like a guard: only one that does what a guard does counts as one.
+-- Triggers that look like a guard: only a trigger that does what a guard does counts as a guard.
 CREATE TABLE docs (id integer PRIMARY KEY, f bigint);
 SELECT simhash_attach('docs', 'f', blocks => 8);
 INSERT INTO docs VALUES (1, 0);

@@ -1,4 +1,4 @@
--- simhash_layouts: what searches of a table cost, by the number of blocks.
+-- simhash_layouts: the cost of searches of a table, by the number of blocks.
 
 -- A small table is read as a whole. Of its 400 rows, 100 share the second of four blocks, 120 share all blocks, and 20
 -- have no fingerprint.

@@ -1,4 +1,4 @@
--- Which texts contain this: simhash_passages, simhash_clue and simhash_contains, served by a GIN index.
+-- Texts that contain a clue: simhash_passages, simhash_clue and simhash_contains, served by a GIN index.
 SET client_min_messages = notice;
 
 CREATE FUNCTION pg_temp.words(first integer, last integer) RETURNS text LANGUAGE sql
@@ -21,7 +21,7 @@ SELECT count(*) BETWEEN 200 AND 260 AS most FROM generate_series(1, 290) AS at
 WHERE simhash_passages(pg_temp.words(1, 300)) && simhash_clue(pg_temp.words(at, at + 4));
 SELECT simhash_clue('Word');
 SELECT cardinality(simhash_clue('one two three four'));
--- A letter of a script without spaces is no word.
+-- A letter of a script without spaces is not a word.
 SELECT simhash_clue('天地人和');
 SELECT simhash_clue('One 天地');
 SELECT cardinality(simhash_clue('天地人和一二'));
