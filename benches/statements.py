@@ -4,7 +4,7 @@ import os
 import subprocess
 from statistics import median
 
-# What COPY reads as each character, the backslash first. No text of PostgreSQL has the character 0.
+# The form in which COPY reads each character, the backslash first. No text of PostgreSQL has the character 0.
 ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": " "}
 SETTINGS = {"client_min_messages": "warning", "jit": "off", "max_parallel_workers_per_gather": "0"}
 

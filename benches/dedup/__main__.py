@@ -122,7 +122,7 @@ def guard_docs(criterion, source):
     psql("DROP TABLE IF EXISTS marked", "CREATE TABLE marked (id integer PRIMARY KEY, body text, same_as integer)",
          f"SELECT {indexes}",
          f"SELECT simhash_guard('marked', 'mark', '{criterion}', mark_column => 'same_as', source => '{source}')",
-         # One statement for each row, as applications insert them.
+         # Each row is inserted by a statement of its own, as applications do.
          """DO $$
             DECLARE doc record;
             BEGIN

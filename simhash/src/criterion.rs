@@ -1,6 +1,6 @@
 //! The criterion by which two texts are near-duplicates, and the JSON document in which users write it.
 //!
-//! One document says what a near-duplicate is, in the same words for a search, a guard and a cluster. `{}` is the
+//! A document says what a near-duplicate is. It has the same form for a search, a guard and a cluster. `{}` is the
 //! default.
 
 use serde_json::Value;

@@ -334,7 +334,7 @@ class Searches(Fingerprints):
             self.connection.execute("DEALLOCATE search")
             join = search.replace("WHERE", "JOIN photos AS this ON").format(arguments % "this.simhash")
             self.assert_indexed(self.plan(f"{join} WHERE this.id = 42"))
-            # What the page says not to do.
+            # The page advises against this.
             self.assertNotIn("Bitmap", self.plan(search.format(arguments % "(SELECT 1)")))
 
 
@@ -428,7 +428,7 @@ class Inserts(Fingerprints):
             self.assertEqual(self.insert_near_until(other, "ROLLBACK"), ["stored"])
 
     def test_many_sessions(self):
-        """Of the copies of each original, which differ in at most two bits, one row is stored."""
+        """The copies of each original differ in at most two bits. One row of them is stored."""
         originals = [signed(self.rng.getrandbits(64)) for _ in range(20)]
 
         def write(rng, connection):

@@ -31,7 +31,7 @@ def main():
 
 
 def find_faults(files, meta, version, postgres):
-    """What is wrong with the distribution."""
+    """The defects of the distribution."""
     oldest, newest = min(map(int, postgres)), max(map(int, postgres))
     provides = meta["provides"].get("pg_simhash", {})
     maturin = [

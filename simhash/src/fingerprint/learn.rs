@@ -291,7 +291,7 @@ mod tests {
         sample
     }
 
-    /// Features that are learnt, with their weights, in the order of these.
+    /// Features that are learnt, with their weights, in the order of the weights.
     fn learnt(sample: &TextSample, most: usize) -> Vec<(u8, String)> {
         let learnt = sample.learn(&Options::default(), most, &|| ()).expect("memory suffices");
         let mut learnt: Vec<_> = learnt.into_iter().map(|learnt| (learnt.fifths, learnt.feature)).collect();

@@ -248,7 +248,7 @@ impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<E> {
     fn run_length(&self, start: usize) -> usize {
         let letters: usize = (start..start + SHORT_RUN).map(|number| self.token(number).letters).sum();
         let is_short = letters >= SHORT_RUN_LETTERS;
-        // There is no branch, because it is unpredictable which runs are short.
+        // It is unpredictable which runs are short, so nothing branches on it.
         if self.token(start).is_spaceless { SPACELESS_RUN } else { LONG_RUN - usize::from(is_short) }
     }
 

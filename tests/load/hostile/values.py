@@ -218,7 +218,7 @@ class Values:
         return quote(self.options(name)) + "::jsonb"
 
     def array(self, type):
-        """Of any bounds and dimensions, with and without NULLs."""
+        """An array of any bounds and dimensions, with and without NULLs."""
         rng = self.rng
         element = lambda: self.one(type)
         if type == "text":

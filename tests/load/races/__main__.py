@@ -182,7 +182,7 @@ SCENARIOS = {
     ),
 }
 
-# What a command may have made of the attacker's table.
+# The changes that a command may have made to the attacker's table.
 CHANGED = """
 SELECT attname FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
 WHERE relowner = %(attacker)s::regrole AND attname LIKE 'simhash_block%%'

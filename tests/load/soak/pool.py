@@ -10,7 +10,7 @@ LONG = 20
 # Numbers of words that are replaced in a variant. The resemblance to the group's first text is about 1, 0.96, 0.89 and
 # 0.79: so some of the texts that share a band are not near-duplicates.
 EDITS = (0, 2, 6, 12)
-# What makes two texts near-duplicates by default: they share a band, and resemble each other.
+# Two texts are near-duplicates by default if they share a band and resemble each other.
 BANDS, RESEMBLANCE = 6, 0.84
 # The largest distance of near fingerprints.
 DISTANCE = 3

@@ -1,4 +1,4 @@
--- Which users may attach, and whose rights the commands have.
+-- The users who may attach, and the rights of the commands.
 
 CREATE SCHEMA rights;
 GRANT USAGE, CREATE ON SCHEMA rights TO regress_owner;

@@ -62,7 +62,7 @@ DECLARE
 BEGIN
     CREATE TABLE bands AS SELECT id, band, simhash_band(body, band, options) AS key
         FROM docs, generate_series(0, bands - 1) AS band;
-    -- Of the pairs that share a band, those that are near. Others are not, as the table `edited` below shows.
+    -- The near pairs among the pairs that share a band. No other pairs are near, as the table `edited` below shows.
     CREATE TABLE pairs AS SELECT a.id AS a, b.id AS b, simhash_resemblance(a.body, b.body, options) AS resemblance
         FROM (SELECT DISTINCT a.id AS a, b.id AS b FROM bands AS a JOIN bands AS b USING (band, key) WHERE a.id < b.id)
                 AS near

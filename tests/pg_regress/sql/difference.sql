@@ -22,7 +22,7 @@ SELECT simhash('4,000 tonnes', :'same') = simhash('4,000 tonnes') AS fingerprint
 SELECT errors($$SELECT simhash('a', '{"same": "numbers"}')$$);
 SELECT simhash('a', '{"same": ["no", "?!"]}');
 SELECT simhash('a', '{"same": ["number"]}');
--- One text compared with several, with its numbers.
+-- A text is compared with several others, including its numbers.
 SELECT body, simhash_resemblance('invoice 17 is overdue', body, :'same')
 FROM (VALUES ('invoice 17 is overdue'), ('invoice 18 is overdue'), ('Invoice: 17 is overdue'), ('invoice'))
     AS v (body);

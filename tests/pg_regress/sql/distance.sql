@@ -1,4 +1,4 @@
--- hamming and <~>. That the distance counts bits is a claim of tests/load/hostile.
+-- hamming and <~>. tests/load/hostile checks that the distance counts bits.
 SELECT hamming(0, 0) AS zero, hamming(0, -1) AS all, hamming(-9223372036854775808, 9223372036854775807) AS ends,
     hamming(-9223372036854775808, 0) AS sign, hamming(b'10101'::bigint, b'00110'::bigint) AS textbook,
     hamming(simhash('to be or not to be'), simhash('to be or not')) AS texts;

@@ -88,7 +88,7 @@ INSERT INTO docs VALUES (300, 0, 'active');
 SELECT simhash_unguard('docs');
 INSERT INTO docs VALUES (300, 0, 'active');
 
--- What is accepted as a condition on a row, and what is refused.
+-- Conditions on a row, and expressions that are refused as such.
 SELECT errors(format('SELECT simhash_guard(''docs'', source => ''f'', among => %L)', condition))
 FROM unnest(ARRAY[
     'id', '1', '''text''', 'id >', 'id > 1; SELECT true', 'true) OR (false', 'true), (true',

@@ -47,7 +47,7 @@ SELECT errors('SELECT simhash_guard(''marked'', ''mark'', mark_column => ''narro
     'SELECT simhash_guard(''keyed'', ''mark'', mark_column => ''same_as'', source => ''f'')',
     'SELECT simhash_guard(''nulls'', ''mark'', mark_column => ''same_as'', source => ''f'')',
     'SELECT simhash_guard(''numbers'', ''mark'', mark_column => ''same_as'', source => ''f'')');
--- Nor can a row be stored once the column has become NOT NULL.
+-- Once the column has become NOT NULL, no row can be stored either.
 ALTER TABLE nulls ALTER COLUMN same_as DROP NOT NULL;
 SELECT simhash_guard('nulls', 'mark', mark_column => 'same_as', source => 'f');
 INSERT INTO nulls VALUES (1, 0), (2, 1) RETURNING id, same_as;

@@ -3,7 +3,7 @@ CREATE TABLE docs (id integer PRIMARY KEY, f bigint);
 SELECT simhash_attach('docs', 'f', blocks => 8);
 INSERT INTO docs VALUES (1, 0);
 
--- One with the guard's name, which is neither replaced nor dropped.
+-- A trigger with the guard's name, which is neither replaced nor dropped.
 CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
 CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
     EXECUTE FUNCTION nothing('reject', '3', 'f');

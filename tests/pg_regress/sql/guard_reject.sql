@@ -34,7 +34,7 @@ INSERT INTO prints VALUES (10, 0);
 DELETE FROM prints WHERE id = 1;
 INSERT INTO prints VALUES (10, 0);
 
--- Where the trigger does not fire: disabled, or if session_replication_role is replica.
+-- The trigger does not fire if it is disabled, or if session_replication_role is replica.
 ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
 INSERT INTO docs VALUES (11, 'another text');
 ALTER TABLE docs ENABLE TRIGGER zzz_simhash_guard;

@@ -83,7 +83,7 @@ RESET search_path;
 SELECT pg_get_indexdef('owned_simhash_band0_idx'::regclass);
 SELECT simhash_index('owned', 'tools.who(body)', bands => 1);
 
--- What simhash_index refuses.
+-- Refusals of simhash_index.
 SET client_min_messages = warning;
 SELECT errors($$SELECT simhash_index(NULL, 'body')$$, $$SELECT simhash_index('docs', NULL)$$,
     $$SELECT simhash_index('docs', 'body', bands => NULL)$$, $$SELECT simhash_index('docs', 'body', scope => NULL)$$,

@@ -69,7 +69,7 @@ SELECT count(*) AS differences FROM found FULL JOIN (
 ) AS again USING (id, texts) WHERE found.* IS NULL OR again.* IS NULL;
 -- PostgreSQL replaces no call whose argument is a subquery.
 SELECT pg_temp.is_served($$SELECT id FROM docs WHERE simhash_contains(body, (SELECT 'a'))$$) AS subquery;
--- Nor a call whose text an expensive function makes; the expression itself is served.
+-- PostgreSQL does not replace a call either if an expensive function makes its text; the expression itself is served.
 CREATE FUNCTION stripped(body text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN body; END';
 CREATE INDEX docs_stripped ON docs USING gin (simhash_passages(stripped(body)));
 SELECT pg_temp.is_served($$SELECT id FROM docs WHERE simhash_contains(stripped(body), 'b c d e f g h i j k l')$$)

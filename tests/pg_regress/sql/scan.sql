@@ -115,7 +115,7 @@ FROM generate_series(0, 3) AS block;
 ANALYZE tenants;
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM tenants WHERE tenant = 'tenant 5' AND part = 1 AND simhash_near(fp, 5, 4);
--- Not with another collation, another operator, or without a condition on each of the columns.
+-- No scan with another collation, with another operator, or without a condition on each of the columns.
 SELECT condition, is_searched(format('SELECT id FROM tenants WHERE %s AND simhash_near(fp, 5)', condition))
 FROM unnest(ARRAY['tenant = ''tenant 5'' COLLATE "POSIX" AND part = 1', 'tenant >= ''tenant 5'' AND part = 1',
     'tenant = ''tenant 5''']) AS condition;

@@ -43,7 +43,7 @@ FROM docs;
 SELECT simhash_weights(body, '{}' ORDER BY n DESC) = simhash_weights(body, '{}' ORDER BY n) AS any_order FROM docs;
 SELECT simhash_weights(body, '{}') = (SELECT simhash_weights(body, '{}') FROM docs) AS copies_do_not_matter
 FROM (SELECT body FROM docs UNION ALL SELECT body FROM docs WHERE n < 50 UNION ALL VALUES (NULL), ('')) AS more;
--- Of more than 300 texts, the sample is the same in any order.
+-- The sample of more than 300 texts is the same in any order.
 SELECT simhash_weights(body, '{}') = simhash_weights(body, '{}' ORDER BY n DESC) AS sampled
 FROM (SELECT m, body || m % 7 FROM docs, generate_series(1, 9) AS more (m)) AS many (n, body);
 -- Without texts to learn from, the result has no weights.
