@@ -154,8 +154,7 @@ pub fn table_of_original(trigger: pg_sys::Oid) -> Result<Option<pg_sys::Oid>> {
     Ok(query_strings(&query)?.pop().and_then(|table| table.parse().ok()).map(pg_sys::Oid::from_u32))
 }
 
-/// Whether a trigger fires before each inserted or updated row: not if a WHEN or a list of columns makes it
-/// conditional.
+/// Whether a trigger of this type fires before each inserted or updated row: not with a WHEN or a list of columns.
 pub fn fires_before_each_row(tgtype: i16, is_conditional: bool) -> bool {
     let wanted = pg_sys::TRIGGER_TYPE_ROW
         | pg_sys::TRIGGER_TYPE_BEFORE

@@ -1,5 +1,4 @@
-//! The option `same`: properties that two texts must have in common to resemble each other. These are their numbers,
-//! and whether words occur.
+//! The option `same`: texts that resemble each other have the same numbers, and the same of some given words.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -54,7 +54,7 @@ impl FeatureTable {
         self.insert_all(&mut [hash], tick).map(|new_count| new_count == 1)
     }
 
-    /// Counts up to [`FEATURE_BATCH`] features by their hashes. Moves the new hashes to the front, and returns their
+    /// Counts up to [`FEATURE_BATCH`] features by their hashes. Moves the new hashes to the front; returns their
     /// number.
     #[inline]
     pub fn insert_all(&mut self, hashes: &mut [u64], tick: &dyn Fn()) -> Result<usize> {

@@ -6,8 +6,7 @@ pub fn hash(feature: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(feature)
 }
 
-/// The bytes `start..end` of `text` as a little-endian number. None unless the range has 1 to 8 bytes and the text at
-/// least 8.
+/// The bytes `start..end` of `text` as a little-endian number. None unless they are 1 to 8 bytes of at least 8.
 #[inline(always)]
 pub fn bytes_at(text: &[u8], start: usize, end: usize) -> Option<u64> {
     let length = end - start;

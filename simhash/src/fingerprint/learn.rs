@@ -188,8 +188,7 @@ impl TextSample {
         Ok(frequencies)
     }
 
-    /// Reads the names of these features from the texts, and returns them in the same order. `fifths` weighs a
-    /// frequency.
+    /// Reads the names of these features from the texts, in the same order. `fifths` weighs a frequency.
     fn with_names(
         &self,
         common: &[Ranked],

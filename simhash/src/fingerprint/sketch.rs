@@ -60,8 +60,7 @@ impl Comparison {
         Self { weight: options.weigh_count(1) as u32, rounding: i64::from(!is_exact(options)) }
     }
 
-    /// The least difference of two texts: the weight of the features and pairs that only one of them has, in units of
-    /// the size.
+    /// The least difference of two texts: the weight of what only one of them has, in units of the size.
     #[inline(always)]
     pub fn difference(self, a: &DifferenceSketch, b: &DifferenceSketch) -> i64 {
         let odd: u32 = a.parities.iter().zip(&b.parities).map(|(a, b)| (a ^ b).count_ones()).sum();

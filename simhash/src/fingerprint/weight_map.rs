@@ -41,7 +41,7 @@ impl WeightMap {
         ignored: Ignored,
         seed: u64,
     ) -> Result<Result<Self, String>> {
-        // Only the class `accents` changes how a feature is written. The tokens that other classes remove are not
+        // Only the class `accents` changes how a feature is written. The other classes remove tokens, which are not
         // features.
         let ignored = Ignored { accents: ignored.accents, ..Ignored::default() };
         let mut features = with_capacity(weights.len())?;

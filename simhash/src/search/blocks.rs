@@ -22,8 +22,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// Block `number` of a layout of `blocks` blocks; None if the block does not exist. Block 0 is the most
-    /// significant.
+    /// Block `number` of a layout of `blocks` blocks; None if it does not exist. Block 0 is the most significant.
     ///
     /// If 64 is not a multiple of `blocks`, the first blocks are one bit wider: 3 blocks have 22, 21 and 21 bits.
     #[inline]

@@ -22,8 +22,7 @@ pub fn probes(blocks: i32, max_distance: i32) -> Option<u64> {
     })
 }
 
-/// The share of all possible fingerprints that are candidates of a search: in at least one block, they are within its
-/// radius.
+/// The share of all possible fingerprints that are candidates of a search: within its radius in at least one block.
 pub fn uniform_share(blocks: i32, max_distance: i32) -> f64 {
     // The blocks of a uniform fingerprint are independent. Sum logarithms, because shares of 1e-9 would vanish in a
     // difference of products.

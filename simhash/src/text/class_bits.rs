@@ -21,8 +21,7 @@ pub const BOUNDARY: u8 = 1 << 3;
 pub const REORDERS: u8 = 1 << 4;
 /// A decimal digit of any script.
 pub const DIGIT: u8 = 1 << 5;
-/// The character is invisible (Default_Ignorable_Code_Point), so it is removed before normalisation, as NFKC_Casefold
-/// does.
+/// Nobody sees the character (Default_Ignorable_Code_Point): it is removed before normalisation, as by NFKC_Casefold.
 pub const INVISIBLE: u8 = 1 << 6;
 /// Writing may leave it out, so it is removed after normalisation: Arabic and Hebrew points, and characters that only
 /// stretch the connection of two letters (Joining_Type = Join_Causing).

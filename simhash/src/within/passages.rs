@@ -231,7 +231,7 @@ impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<E> {
         self.last[self.tokens % RECENT] = Token { hash: hash(token), letters, is_spaceless };
         self.tokens += 1;
         self.letters += usize::from(is_spaceless);
-        // Each run waits for the tokens of the longest run, so that no shorter run that starts later is emitted before
+        // Each run waits for the tokens of the longest run. Otherwise, a shorter run that starts later could overtake
         // it.
         match self.tokens.checked_sub(SPACELESS_RUN) {
             None => Ok(()),

@@ -8,8 +8,7 @@ use crate::error::Result;
 use crate::memory::filled;
 use crate::ticking::ticking;
 
-/// Bits of a set for each beginning of the clue: enough to make few other beginnings have a number in the set by
-/// chance.
+/// Bits of a set for each beginning of the clue: enough to make it rare that another beginning is in the set by chance.
 const SET_BITS: usize = 12;
 /// The most tokens that a beginning needs for the weight of a run: five letters.
 const MOST_TOKENS: usize = 5;

@@ -59,8 +59,7 @@ const PLACES_PER_CHAIN: usize = 8;
 /// is shorter than a run, it is a run. The memory suffices for `long_runs` runs of at least [`LONG`] tokens, two or
 /// more.
 pub fn tile<T: Token>(content: &mut [T], clue: &mut [T], long_runs: usize, tick: &dyn Fn()) -> Result<()> {
-    // The longest run is all of the clue. It is searched first, so that it is found however often the texts repeat its
-    // parts.
+    // The longest run is all of the clue. It is searched apart, because texts may repeat its parts any number of times.
     if let Some(start) = find_clue(content, clue, tick)? {
         mark(&mut content[start..], clue, 0);
         return Ok(());
@@ -179,14 +178,12 @@ struct LongRuns<'s> {
     /// The most keys, and the largest key that was left out for lack of memory, or 0.
     most: usize,
     left_out: u64,
-    /// Whether a token starts one of these runs. The run of any other token is the rest of the run of the token before
-    /// it.
+    /// Whether a token starts one of these runs. If not, its run is the rest of the run of the token before it.
     is_first: Bits,
 }
 
 impl LongRuns<'_> {
-    /// Adds a key. If there are too many, leaves out the smaller half, which are found again after the others are
-    /// taken.
+    /// Adds a key. If there are too many, leaves out the smaller half, which are found again after the rest is taken.
     fn push(&mut self, key: u64) -> Result<()> {
         let known = self.longest.len();
         if known == self.most {

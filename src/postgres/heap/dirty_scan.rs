@@ -218,8 +218,7 @@ impl Drop for DirtyScan<'_> {
     }
 }
 
-/// The row version at a tid or, if it was replaced, the version that has replaced it; None if this version is not
-/// present.
+/// The row version at a tid or, if it was replaced, the version that has replaced it; None if it is not present.
 pub fn fetch_present<'a>(table: &Relation, tid: ItemPointerData, slot: &'a TableSlot) -> Option<RowVersion<'a>> {
     let mut snapshot = dirty_snapshot();
     let version = visible_from(table, (None, tid), slot, &mut snapshot);

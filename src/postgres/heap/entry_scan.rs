@@ -1,5 +1,4 @@
-//! A scan of a btree, entry by entry. A value in the entry decides whether its row is fetched. Most entries are
-//! refused.
+//! A scan of a btree, entry by entry. A value in an entry decides whether its row is fetched; most entries are refused.
 
 use std::ops::RangeInclusive;
 

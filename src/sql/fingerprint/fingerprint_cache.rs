@@ -27,8 +27,7 @@ const MAX_CACHED_TEXT_BYTES: usize = 8 << 20;
 struct FingerprintCache {
     text: CachedText,
     last: Option<LastText>,
-    /// The largest number of bands that was asked for with the options of the last text. The next text gets as many
-    /// bands at once.
+    /// The most bands that were asked for with the last text's options. The next text gets as many at once.
     bands: usize,
 }
 

@@ -87,8 +87,7 @@ pub fn are_near(texts: [TextArgument<'_>; 2], criterion: TextCriterion, options:
 }
 
 impl LastTexts {
-    /// Calls `compare` with the results for one of two texts, this text, and the other one. Caches the results
-    /// afterwards.
+    /// Calls `compare` with the results for one of two texts, this text, and the other one. Then caches the results.
     fn with_computed<T>(
         &mut self,
         texts: [TextArgument<'_>; 2],

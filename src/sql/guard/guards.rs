@@ -95,8 +95,7 @@ fn simhash_guard_error(
     try_in_subtransaction(AssertUnwindSafe(check)).err().map(|error| text_from_server_string(&error)).transpose()
 }
 
-/// Locks a table, its partitions, their indexes and the tables above it, and does not wait: an error if a lock is not
-/// available.
+/// Locks a table, its partitions, their indexes and the tables above it; an error if it would have to wait for a lock.
 fn lock_at_once(target: Oid) -> Result<()> {
     // SAFETY: any OID may be locked.
     let try_lock = |relation: Oid| unsafe { pg_sys::ConditionalLockRelationOid(relation, ACCESS_SHARE) };

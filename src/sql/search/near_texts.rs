@@ -37,8 +37,7 @@ impl NearTexts {
 pub struct TextCondition {
     /// The condition of the query that contains this one, or this condition itself.
     pub query_condition: Condition,
-    /// Whether this is the whole condition of the query, and not a part within OR or NOT. Indexes serve only a whole
-    /// one.
+    /// Whether this is the whole condition of the query, not a part within OR or NOT. Only then can indexes serve it.
     pub is_whole: bool,
     pub near: NearTexts,
     /// The text of the table.

@@ -138,8 +138,7 @@ fn passages_arguments(expression: Expression) -> Option<(Expression, Expression)
     is_this.then_some((text, document))
 }
 
-/// Warns that `subject` has other options than the indexed fingerprints, bands or passages. `document` has the index's
-/// options.
+/// Warns that `subject` has other options than the table's indexes on `indexed`. `document` has their options.
 fn warn_of_other_index(
     table: &Relation,
     document: Option<Expression>,

@@ -145,8 +145,7 @@ fn scope_values(
     conditions.iter().enumerate().map(choose).collect()
 }
 
-/// The number of pages that a descent is assumed to read, from the root to the leaf, as in an index of a million
-/// entries.
+/// The number of pages that a descent reads, from the root to the leaf. Assumes the depth for a million entries.
 const PAGES_OF_DESCENT: f64 = 3.0;
 /// DEFAULT_PAGE_CPU_MULTIPLIER in PostgreSQL's selfuncs.c.
 const PAGE_OPERATORS: f64 = 50.0;

@@ -57,8 +57,7 @@ const MAX_CACHED_BYTES: usize = 1 << 20;
 const SHARE_SAME_NUMBERS: f64 = 1.0 / 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h
 
 impl TextPaths {
-    /// Reads the conditions on texts of a relation. Warns of conditions that indexes on bands of their texts do not
-    /// serve.
+    /// Reads the conditions on texts of a relation. Warns if indexes on bands of a text do not serve its condition.
     pub fn of(relation: BaseRelation) -> Self {
         // A usable index has a band as a key, and a size as the next one.
         let may_serve = |keys: &[Oid], _| keys.windows(2).any(|pair| pair == [pg_sys::INT4OID; 2]);

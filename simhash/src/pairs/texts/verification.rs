@@ -78,8 +78,7 @@ struct Held {
 struct HeldCandidate {
     position: u32,
     sketch: DifferenceSketch,
-    /// The position of the last candidate that found this one in any of its buckets; at first, this candidate's own
-    /// position.
+    /// The position of the last candidate that found this one in one of its buckets; at first its own position.
     met_by: u32,
 }
 

@@ -31,8 +31,7 @@ pub fn text_of_html(html: &str, out: &mut String, tick: &dyn Fn()) -> Result<()>
 }
 
 /// Overwrites `out` with the main content of an HTML page: see [`page`]. Reads the page a second time if it has none.
-/// Takes 16 bytes more than [`text_of_html`] for each article, and more time for tags, because html5gum reads all of
-/// them.
+/// Takes 16 bytes more than [`text_of_html`] for each article, and more time, because html5gum reads all tags.
 pub fn text_of_main(html: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
     text_with_places(html, Some(Page::default()), out, None, tick)
 }

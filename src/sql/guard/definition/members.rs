@@ -76,8 +76,7 @@ impl Members {
         self.with_rows.iter().map(prepare).collect()
     }
 
-    /// Does what [`Self::searched`] does, and finds the mark column of a guard that marks. An error if it cannot store
-    /// the marks.
+    /// Does what [`Self::searched`] does, and sets the mark column. An error if this column cannot store the marks.
     pub fn searched_with_marks(
         &self,
         arguments: &Arguments,
