@@ -1,4 +1,4 @@
-"""How long this tree takes beside another commit.
+"""How long this tree takes, compared with another commit.
 
     python benches/against.py ROUNDS ROWS FILE.jsonl ...
 

@@ -43,7 +43,7 @@ def draw(curves, y_label, value_format, svg, scale="log"):
     axes.legend(labelcolor="linecolor", frameon=False, fontsize=FONT)
     without_metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     figure.savefig(svg, transparent=True, bbox_inches="tight", metadata=without_metadata)
-    # One line: nobody reads the coordinates.
+    # All coordinates are on one line: nobody reads them.
     Path(svg).write_text(" ".join(Path(svg).read_text().split()) + "\n")
     print(f"\nThe curve is drawn in {svg}")
 

@@ -138,7 +138,7 @@ PEERS = {
 
 
 def main():
-    logging.disable()  # text-dedup says much
+    logging.disable()  # text-dedup logs much
     count, files = int(sys.argv[1]), sys.argv[2:]
     texts, sources = make(count, files)
     edits = [number for number, source in enumerate(sources) if source is not None]

@@ -4,7 +4,7 @@ import os
 import subprocess
 from statistics import median
 
-# What COPY reads as each character, the backslash first. No text of PostgreSQL has the character 0.
+# The form in which COPY reads each character, the backslash first. No text of PostgreSQL has the character 0.
 ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": " "}
 SETTINGS = {"client_min_messages": "warning", "jit": "off", "max_parallel_workers_per_gather": "0"}
 
@@ -36,7 +36,7 @@ def seconds(*commands, **settings):
 
 
 def in_turns(ways, runs):
-    """Each way once in each run, in every other run in the opposite order."""
+    """Runs each way once in each run. Every other run has the opposite order."""
     for run in range(runs):
         yield from ways if run % 2 == 0 else reversed(ways)
 

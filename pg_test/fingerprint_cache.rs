@@ -102,7 +102,7 @@ mod tests {
             let statement = format!("SELECT sum(simhash_resemblance(body, {text})) FROM docs");
             assert!(count_prepared(&statement) <= 2, "{statement}");
         }
-        // As the second argument, a new text must be passed twice before its features are cached.
+        // If a new text is the second argument, it must be passed twice before its features are cached.
         assert_eq!(count_prepared("SELECT sum(simhash_resemblance(body, 'another text')) FROM docs"), 2);
         // Other options, other features.
         for options in ["{}", "{\"ngram\": 2}", "{}"] {

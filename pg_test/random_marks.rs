@@ -45,7 +45,7 @@ mod tests {
         a.bands.iter().zip(&b.bands).any(|(a, b)| a == b) && resembles()
     }
 
-    /// What a row may be marked with: any of the unmarked rows near it. None if there is none.
+    /// The allowed marks of a row: any of the unmarked rows near it. None if there is none.
     fn allowed_marks(rows: &[ModelRow], new: &ModelRow) -> Vec<Option<i32>> {
         let near = rows.iter().filter(|row| row.id != new.id && row.mark.is_none() && are_near(row, new));
         let near: Vec<_> = near.map(|row| Some(row.id)).collect();
@@ -62,7 +62,7 @@ mod tests {
     }
 
     /// Runs random statements. If `sets_marks_by_hand`, some of them set marks or delete rows. If not, at any time no
-    /// two unmarked rows are near each other, and each mark leads to an unmarked row.
+    /// two unmarked rows are near each other, and each mark names an unmarked row.
     fn random_statements(seed: u64, sets_marks_by_hand: bool) {
         run("DROP TABLE IF EXISTS marked;
             CREATE TABLE marked (id integer PRIMARY KEY, title integer, body text, near integer)");

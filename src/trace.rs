@@ -12,7 +12,7 @@ pub fn step(step: impl std::fmt::Debug) {
     // SAFETY: the function only reads the transaction's state.
     let is_running = unsafe { pgrx::pg_sys::IsTransactionState() };
     let step = if is_running { format!("{step:?}") } else { "abort".to_owned() };
-    // One call, so that lines of several sessions do not mix.
+    // A single call, so that lines of several sessions do not mix.
     let _ = trace.write_all(format!("{} {step}\n", std::process::id()).as_bytes());
     let random = std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.subsec_nanos() / 100);
     std::thread::sleep(std::time::Duration::from_micros(u64::from(random % 200)));

@@ -1,4 +1,4 @@
-"""All near-duplicates of a table at once: what simhash_pairs and simhash_cluster cost beside PostgreSQL's own sort.
+"""The time of simhash_pairs and simhash_cluster for a whole table, compared with PostgreSQL's own sort.
 
     python benches/batch RUNS ROWS FINGERPRINTS
 

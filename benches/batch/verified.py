@@ -1,4 +1,4 @@
-"""Verified clusters and duplicates: what reading and comparing texts costs beside simhash_cluster without texts.
+"""The time of verified clusters and duplicates, compared with simhash_cluster without texts.
 
     python benches/batch/verified.py RUNS ROWS FILE.jsonl...
 
@@ -54,7 +54,7 @@ def with_copies(rows, rng, draw):
             yield " ".join(changed)
         else:
             document = draw()
-            # At most so many are kept in memory.
+            # The limit on the texts that are kept in memory.
             if len(originals) < 50_000:
                 originals.append(document)
             else:

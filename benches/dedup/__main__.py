@@ -24,8 +24,8 @@ import sys
 
 from statements import copy_in, psql, value, verdict
 
-# Precision and recall that each set must reach, by its first word. Paragraphs have no bar: in a short one, a changed
-# word is a larger share of words and pairs than of the shingles that decide about J.
+# Precision and recall that a set must reach, by its first word. Sets of paragraphs have no bar: in a short text, a
+# changed word is a larger share of its words and pairs than of the shingles that decide about J.
 GUARD_BARS = {
     "default": dict.fromkeys(("reuters", "laws", "manuals", "copyrights", "descriptions"), (0.99, 0.99))
     | {"licences": (0.99, 0.98)},
@@ -82,7 +82,7 @@ def report_clusters(name):
 
 
 def report_estimates():
-    """How many times as many rows the planner expects to be near a document as there are, or as few."""
+    """Prints the factor by which the planner's estimate of near rows differs from their number."""
     psql("SELECT simhash_index('docs', 'body')",
          """CREATE OR REPLACE FUNCTION expected(query text) RETURNS float8 LANGUAGE plpgsql AS $$
             DECLARE plan jsonb;
@@ -122,7 +122,7 @@ def guard_docs(criterion, source):
     psql("DROP TABLE IF EXISTS marked", "CREATE TABLE marked (id integer PRIMARY KEY, body text, same_as integer)",
          f"SELECT {indexes}",
          f"SELECT simhash_guard('marked', 'mark', '{criterion}', mark_column => 'same_as', source => '{source}')",
-         # One statement for each row, as applications insert them.
+         # Each row is inserted by a statement of its own, as applications do.
          """DO $$
             DECLARE doc record;
             BEGIN

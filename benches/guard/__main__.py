@@ -1,4 +1,4 @@
-"""What a guard costs those who insert, as its table grows.
+"""The cost of a guard for inserts, as its table grows.
 
     python benches/guard RUNS TRANSACTIONS ROWS[,ROWS...] CURVE.svg FILE.jsonl ...
 
@@ -33,7 +33,7 @@ SEARCHES = 500
 # The least share of the rate without a guard, of one client, by the number of rows.
 BARS = {100_000: 0.75, 1_000_000: 0.7, 10_000_000: 0.65}
 
-# What pgbench runs. Only the latency of the INSERT is read, so the text comes from a statement of its own.
+# The script for pgbench. Only the latency of the INSERT is read, so another statement gets the text.
 SCRIPT = """\\set turn :turn + 1
 \\set row (:turn - 1) * :clients + :client_id
 \\set n :first + :row

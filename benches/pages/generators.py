@@ -1,12 +1,12 @@
-"""Sites that generators make of the same documents, each by its usual templates.
+"""Site generators, each with its usual templates. Each renders the same documents.
 
 From PyPI it needs mkdocs, mkdocs-cinder, mkdocs-gitbook, mkdocs-material, mkdocs-terminal, sphinx, furo,
 sphinx_rtd_theme and myst-parser; from Debian jekyll, jekyll-theme-minima, pandoc, asciidoctor, docbook-xsl and
-xsltproc; from npm, in NODE_MODULES, hexo, its renderers ejs, stylus and marked, hexo-theme-landscape, and honkit. What
-is missing is left out.
+xsltproc; from npm, in NODE_MODULES, hexo, its renderers ejs, stylus and marked, hexo-theme-landscape, and honkit. A
+generator that is missing is skipped.
 
-A generator gets a site, which is titles and Markdown by names; the names of those pages that are wanted, if it makes
-each alone; a new folder; and a theme.
+A generator is called with the site, a dictionary of names to titles and Markdown; the names of the pages to render, if
+it renders pages one by one; a new folder; and a theme.
 """
 
 import os
@@ -87,7 +87,7 @@ def docbook(site, wanted, out, theme):
     chapters = ""
     for name in wanted:
         title, body = site[name]
-        # Elements that DocBook does not know are left out.
+        # pandoc drops elements that DocBook lacks.
         run("sh", "-c", 'pandoc -f gfm -t html | pandoc -f html -t docbook4 -o "$0"', out / f"{name}.xml",
             input=body.encode())
         chapter = re.sub(r' id="[^"]*"', "", (out / f"{name}.xml").read_text())

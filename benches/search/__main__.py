@@ -1,4 +1,4 @@
-"""What searches cost by the layout of the blocks, the distance k and the number of rows.
+"""The cost of searches by the layout of the blocks, the distance k and the number of rows.
 
     python benches/search RUNS ROWS FINGERPRINTS
 

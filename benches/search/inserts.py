@@ -1,4 +1,4 @@
-"""What the indexes of a layout cost when rows are inserted."""
+"""The cost of a layout's indexes when rows are inserted."""
 
 import statistics
 

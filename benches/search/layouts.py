@@ -1,4 +1,4 @@
-"""What a search looks up: the columns, indexes, probes and SQL of a layout of the 64 bits in 2 to 8 blocks."""
+"""Layouts of the 64 bits in 2 to 8 blocks: their columns and indexes, and the probes and SQL of a search."""
 
 from math import comb
 

@@ -46,7 +46,7 @@ def measure_table(rows, blocks, runs):
     ), maintenance_work_mem="2GB")
     stored = sum(int(value(f"SELECT pg_relation_size('{index}')")) for index in indexes) / rows
     warm(f"{table}_pkey", *indexes)
-    # There is no room in shared buffers for the largest table too: it comes from the system's cache.
+    # The largest table does not fit into shared buffers: it comes from the system's cache.
     psql(f"SELECT pg_prewarm('{table}', 'read')")
     own = f"\\set id random(1, {rows})", "SELECT hashint8extended(:id, 0) # 257 AS q \\gset"
     timed = {ANSWER: Statement("SELECT 1"), LOOKUP: lookup(table, rows)}

@@ -1,4 +1,4 @@
-"""Times searches and orders by distance, beside primary-key lookups, in tables of several sizes."""
+"""Times searches and orders by distance, and primary-key lookups, in tables of several sizes."""
 
 from exact import compare_nearest_with_sort, compare_with_scan
 from layouts import near, probes

@@ -2,23 +2,23 @@
 
 use crate::error::shorten;
 
-/// One of the things that a criterion looks at in two texts.
+/// A check of one property of two texts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Check {
-    /// The name of what is looked at, such as "size".
+    /// The name of the property, such as "size".
     pub what: &'static str,
-    /// Its value in each of the texts, if they have one each; of lists, the parts in which they differ.
+    /// The property's value in each of the texts, if they have one each. For lists, the parts in which they differ.
     pub of_texts: [Option<String>; 2],
-    /// Its value for both texts together, such as their resemblance.
+    /// The property's value for both texts together, such as their resemblance.
     pub found: Option<String>,
-    /// What the value must be, such as "at least 0.84"; None if nothing is required.
+    /// The required value, such as "at least 0.84"; None if nothing is required.
     pub required: Option<String>,
     /// Whether the value is as required; None if nothing is required, or if a text has no feature.
     pub holds: Option<bool>,
 }
 
 /// The check that two lists, with an element on each line, are the same. `holds` is the result, which the caller knows.
-/// If they differ, the check shows the parts that do.
+/// If they differ, the check shows the differing parts.
 pub fn check_same(what: &'static str, lists: [&str; 2], holds: bool) -> Check {
     let count_common_bytes = |lines: &mut dyn Iterator<Item = (&str, &str)>| {
         lines.take_while(|(a, b)| a == b).map(|(line, _)| line.len() + 1).sum::<usize>()

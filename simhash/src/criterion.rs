@@ -1,6 +1,6 @@
 //! The criterion by which two texts are near-duplicates, and the JSON document in which users write it.
 //!
-//! One document says what a near-duplicate is, in the same words for a search, a guard and a cluster. `{}` is the
+//! A document says what a near-duplicate is. It has the same form for a search, a guard and a cluster. `{}` is the
 //! default.
 
 use serde_json::Value;
@@ -23,19 +23,20 @@ pub struct TextCriterion {
     pub bands: usize,
 }
 
-/// What a criterion has if its least resemblance is at least [`Self::resemblance`].
+/// The properties of criteria whose least resemblance is at least [`Self::resemblance`].
 struct Level {
     resemblance: f64,
-    /// The default number of bands. Of the texts with exactly this resemblance, six bands find .96 at .8 (.98 at .84),
-    /// twelve .96 at .7, and twenty-four .96 at .6; of all that have more, .99 or more (`docs/accuracy.md`).
+    /// The default number of bands. Of the texts with exactly the least resemblance, six bands find .96 at .8 (.98 at
+    /// .84), twelve .96 at .7, and twenty-four .96 at .6. Of the texts with a larger resemblance, they find .99 or more
+    /// (`docs/accuracy.md`).
     bands: usize,
     /// The largest distance of the fingerprints of near texts. The fingerprints of two texts differ in a bit with a
-    /// probability that the angle between their features decides (Charikar, STOC 2002). So this is a test of the
-    /// resemblance that an index can make. Fewer than one in a thousand texts that resemble each other fail it.
+    /// probability that the angle between their features decides (Charikar, STOC 2002). So an index can test the
+    /// resemblance by the distance. Fewer than one in a thousand texts that resemble each other fail it.
     max_distance: u32,
 }
 
-/// In descending order of the resemblances.
+/// The levels, in descending order of their resemblances.
 const LEVELS: [Level; 3] = [
     Level { resemblance: 0.8, bands: DEFAULT_BANDS, max_distance: 20 },
     Level { resemblance: 0.7, bands: 2 * DEFAULT_BANDS, max_distance: 24 },
@@ -65,7 +66,7 @@ impl TextCriterion {
 const DEFAULT_DISTANCE: i32 = 3;
 
 /// A criterion as users write it: a JSON object. Its keys are the options of the fingerprint and of comparing, and
-/// [`CRITERION_KEYS`](crate::fingerprint::invalid_options::CRITERION_KEYS). What it does not say has a default.
+/// [`CRITERION_KEYS`](crate::fingerprint::invalid_options::CRITERION_KEYS). Keys that it omits have defaults.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CriterionDocument {
     /// How the fingerprints are made, and how the texts are compared.
@@ -94,7 +95,7 @@ impl CriterionDocument {
         Self::read(document).map_err(InvalidOptions::in_criterion)
     }
 
-    /// Does what [`Self::from_json`] does, but its errors do not say that the document is a criterion.
+    /// Does what [`Self::from_json`] does, but its errors do not call the document a criterion.
     fn read(document: &str) -> Result<Self, InvalidOptions> {
         let mut criterion = Self::default();
         for (key, value) in members(document)? {

@@ -13,7 +13,7 @@ pub const MAX_COMBINING_SEQUENCE: usize = 1 << 20;
 pub const MAX_VALUE_BYTES: usize = (1 << 30) - (1 << 16);
 /// Most distinct features of a text: their table takes 1 GB.
 pub const MAX_FEATURES: usize = 1 << 26;
-/// Most rows in which pairs or clusters are searched: positions have 32 bits, and `u32::MAX` stands for none.
+/// Most rows in which pairs or clusters are searched: positions have 32 bits, and `u32::MAX` is not a position.
 pub const MAX_ROWS: usize = u32::MAX as usize - 1;
 
 /// An error of this crate.
@@ -29,7 +29,7 @@ pub enum Error {
     TooManyRows,
 }
 
-/// A result that may be an error of this crate, or another one.
+/// A result with an error of this crate by default.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl From<TryReserveError> for Error {

@@ -1,4 +1,4 @@
-//! Why two texts are near-duplicates or are not: all that a criterion looks at, even if the first check refutes them.
+//! Why two texts are near-duplicates or are not: all checks of a criterion, even if the first one refutes them.
 
 use crate::check::Check;
 use crate::criterion::{CriterionDocument, TextCriterion};
@@ -35,7 +35,7 @@ impl CriterionDocument {
             checks.extend([resemblance, check_bands(both, bands), check_distance(both, criterion.max_distance())]);
             checks.push(check_near(self.near(&mut fingerprinter, texts[0], texts[1])?));
         } else {
-            // The option `same` has no effect on fingerprints: nothing of it is required.
+            // The option `same` has no effect on fingerprints: it requires nothing of them.
             checks.extend(agreement.into_iter().map(|check| Check { required: None, holds: None, ..check }));
             let distance = check_distance(both, self.max_distance().cast_unsigned());
             let near = check_near(distance.holds);
@@ -49,7 +49,7 @@ fn check_near(holds: Option<bool>) -> Check {
     Check { what: "near", holds, ..Check::default() }
 }
 
-/// Counts the features of each text, and those that both have.
+/// Counts the features of each text, and the features that both texts have.
 fn check_features(fingerprinter: &mut Fingerprinter, texts: [&str; 2]) -> Result<Check> {
     let [a, b] = texts.map(|text| fingerprinter.weighted_features(text));
     let (a, b) = (a?, b?);
@@ -61,7 +61,7 @@ fn check_features(fingerprinter: &mut Fingerprinter, texts: [&str; 2]) -> Result
     Ok(Check { what: "features", of_texts, found, ..Check::default() })
 }
 
-/// Checks that the size of the second text is similar to that of the first.
+/// Checks that the sizes of the two texts are similar.
 fn check_sizes(summaries: &[Option<Summary>; 2], least: f64, options: &Options) -> Check {
     let [a, b] = summaries.each_ref().map(|summary| summary.as_ref().map(|summary| summary.size));
     let similar = a.zip(b).map(|(a, _)| similar_sizes(a, least, is_exact(options)));

@@ -26,7 +26,7 @@ impl Random {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
-    /// One of the choices, of which there is at least one.
+    /// A random one of the choices, which must not be empty.
     pub fn one_of<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.below(choices.len() as u64) as usize]
     }
@@ -37,15 +37,15 @@ impl Random {
     }
 }
 
-/// A number in place of a hash, in a hash table: nobody can write words whose numbers have their low bits in common,
-/// and which a table would thus take quadratic time to read. `secret` is [`secret_factor`].
+/// A number in place of a hash, in a hash table. Nobody can write words whose numbers have their low bits in common,
+/// which would make the table take quadratic time. `secret` is [`secret_factor`].
 #[inline(always)]
 pub fn spread(hash: u64, secret: u64) -> u64 {
     let product = hash.wrapping_mul(secret);
     (product ^ product >> 32).wrapping_mul(secret) >> 32
 }
 
-/// An odd number that each process draws anew, except in WebAssembly.
+/// An odd number that each process draws at random, except in WebAssembly.
 pub fn secret_factor() -> u64 {
     static SECRET: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0) | 1);
     *SECRET

@@ -1,7 +1,7 @@
 //! Loops that tick: they call a closure now and then, so that a caller can cancel them.
 
-/// Items between two ticks: few enough to take milliseconds even if each is a feature to hash, and so many that a tick
-/// costs nothing.
+/// Items between two ticks: few enough to take milliseconds even if each is a feature to hash, and enough to make the
+/// cost of a tick negligible.
 pub const ITEMS_BETWEEN_TICKS: usize = 1 << 12;
 
 /// Numbers that a simple loop handles between two ticks: half a millisecond at most.

@@ -10,7 +10,7 @@ use pgrx::{AnyArray, Array, FromDatum};
 use super::error::{ErrorReport, Explain, Result, user_error};
 use super::text::{RawText, from_bytes};
 
-/// Column names in a `text[]`; an error for a NULL, for too many names for one table, and for a name that is too long.
+/// Column names in a `text[]`. An error for a NULL, for too many names for one table, and for a name that is too long.
 pub fn column_names(array: &AnyArray, argument: &'static str) -> Result<Vec<String>> {
     let names = elements::<RawText>(array, argument)?;
     if names.len() > pg_sys::MaxHeapAttributeNumber as usize {

@@ -54,7 +54,7 @@ const ALLOWED_STABLE: [u32; 39] = [
     pg_sys::F_TIMESTAMPTZ_GE_TIMESTAMP,
 ];
 
-/// The immutable functions that are not allowed, because a setting decides what they return, or they read catalogs.
+/// The immutable functions that are not allowed: a setting decides what they return, or they read catalogs.
 const REFUSED_IMMUTABLE: [u32; 14] = [
     pg_sys::F_BYTEAOUT,
     pg_sys::F_FLOAT4OUT,
@@ -80,7 +80,7 @@ const ALLOWED_OF_WRITER: [u32; 4] = [
     pg_sys::F_PG_HAS_ROLE_NAME_NAME_TEXT,
 ];
 
-/// What an expression may depend on.
+/// The values on which an expression may depend.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum DependsOn {
     /// The row, and the time of the transaction.
@@ -143,7 +143,7 @@ pub fn foreign_code(
     Ok(None)
 }
 
-/// Whether a function or a type is one that PostgreSQL ships, which nobody can drop.
+/// Whether PostgreSQL ships a function or a type. Nobody can drop it.
 fn is_built_in(object: Oid) -> bool {
     object.to_u32() < pg_sys::FirstUnpinnedObjectId
 }
@@ -155,7 +155,7 @@ pub fn is_allowed_type(data_type: Oid) -> bool {
     is_built_in(data_type) || is_enum || element != Oid::INVALID && is_allowed_type(element)
 }
 
-/// Whether a node of this type is a text search configuration or dictionary, and none that PostgreSQL ships.
+/// Whether a node of this type is a text search configuration or dictionary, except a constant that PostgreSQL ships.
 fn is_other_text_search(node: Expression, data_type: Oid) -> bool {
     let is_shipped = |(_, value): (_, pg_sys::Datum)| (value.value() as u32) < pg_sys::FirstNormalObjectId;
     matches!(data_type, pg_sys::REGCONFIGOID | pg_sys::REGDICTIONARYOID) && !node.constant().is_some_and(is_shipped)
@@ -170,7 +170,7 @@ fn only_read_argument(node: Expression) -> Option<Expression> {
     unsafe { Expression::new(relabelled.or_else(selected_from).or_else(tested)?) }
 }
 
-/// Whether a node is of a kind that runs no code but the functions in it and those of its types.
+/// Whether a node is of a kind that runs no code except its functions and the functions of its types.
 fn is_allowed_kind(node: Expression, depends_on: DependsOn) -> bool {
     use pg_sys::SQLValueFunctionOp::SVFOP_LOCALTIMESTAMP_N;
     // Times come first in the list of these functions. Then come users and schemas.

@@ -60,8 +60,8 @@ pub fn notice(message: String) {
     notice!("{}", sendable(message));
 }
 
-/// Converts a message to one that the server can send. The server expects messages in its own encoding, and otherwise
-/// fails. So in encodings other than UTF-8 and SQL_ASCII, non-ASCII characters are escaped.
+/// Converts a message so that the server can send it. The server expects its own encoding, and fails on other bytes. So
+/// in encodings other than UTF-8 and SQL_ASCII, non-ASCII characters are escaped.
 pub(super) fn sendable(message: String) -> String {
     let message = readable(&message);
     if message.is_ascii() || matches!(encoding(), pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) {

@@ -99,7 +99,7 @@ impl Expression {
 
     /// The node, if it is of this type.
     pub(crate) fn node<'a, T: ExpressionNode>(self) -> Option<&'a T> {
-        // SAFETY: the tag is that of the type, and an expression outlives all its uses.
+        // SAFETY: the node has the tag of this type, and an expression outlives all its uses.
         (self.tag() == T::TAG).then(|| unsafe { self.0.cast().as_ref() })
     }
 
@@ -137,7 +137,7 @@ impl Expression {
         self.call().or_else(|| self.operation().map(|operation| (operation.function, operation.operands.to_vec())))
     }
 
-    /// The expressions one of which is the value of this one: arguments of COALESCE, results of CASE, or else itself.
+    /// The expressions from which this one takes its value: arguments of COALESCE, results of CASE, or else this one.
     pub fn outcomes(self) -> Vec<Expression> {
         let inner = self.without_relabelling();
         // SAFETY: COALESCE has a list of expressions; CASE has a list of CaseWhen nodes with results, and a default.
@@ -186,7 +186,7 @@ impl Expression {
         unsafe { pg_sys::exprType(self.as_ptr()) }
     }
 
-    /// The type of a node's value; None if it has none, as ERROR ON ERROR in JSON_VALUE.
+    /// The type of a node's value; None for a node without a value, such as ERROR ON ERROR in JSON_VALUE.
     pub(crate) fn any_value_type(self) -> Option<Oid> {
         Some(self.value_type()).filter(|data_type| *data_type != Oid::INVALID)
     }
@@ -315,8 +315,8 @@ impl Expression {
         inner
     }
 
-    /// The expression with the explicit cast that the parser adds to convert it to another type; the expression itself
-    /// if it is of this type, and None if there is no such cast.
+    /// The expression with the explicit cast that converts it to another type, as the parser adds it. The expression
+    /// itself if it is of this type. None if this cast does not exist.
     pub fn coerced_to(self, target_type: Oid) -> Option<Self> {
         self.cast(target_type, -1, pg_sys::CoercionContext::COERCION_EXPLICIT)
     }
@@ -428,7 +428,7 @@ unsafe extern "C-unwind" fn add_parts(node: *mut pg_sys::Node, parts: *mut c_voi
     // SAFETY: PostgreSQL passes a valid node, or null, and the argument of `Expression::parts`.
     unsafe {
         let Some(part) = Expression::new(node) else { return false };
-        // Lists, and WHEN of CASE, have parts, but are no expressions.
+        // Lists, and WHEN of CASE, have parts but are not expressions.
         if !matches!(part.tag(), NodeTag::T_List | NodeTag::T_CaseWhen) {
             push(&mut *parts.cast::<Vec<Expression>>(), part);
         }

@@ -22,8 +22,8 @@ unsafe extern "C-unwind" {
     pub fn ssup_datum_int32_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
 }
 
-// These are called for every entry, row or statement. A caller crosses the guarded boundary once for many calls, or not
-// at all if none of its frames has anything to drop.
+// These functions are called for every entry, row or statement. The caller crosses the guarded boundary once for many
+// calls. If none of its frames has anything to drop, it need not cross the boundary.
 unsafe extern "C-unwind" {
     // access/genam.h
     pub fn index_getnext_tid(
@@ -44,7 +44,7 @@ unsafe extern "C-unwind" {
     );
 }
 
-/// The descriptor's entry for the column with this attnum; None if there is no such column.
+/// The descriptor's entry for the column with this attnum; None if the column does not exist.
 ///
 /// # Safety
 /// The descriptor is valid, and lives as long as the result.

@@ -2,8 +2,8 @@
 
 use pgrx::pg_sys::panic::ErrorReportWithLevel;
 
-/// Whether an error is that of an interrupt: a cancelled statement, a terminated session. It is recognised by the
-/// function that raises it, because other code can use its SQLSTATE.
+/// Whether an interrupt raised an error: a cancelled statement, or a terminated session. The function that raises the
+/// error identifies it, because other code can use its SQLSTATE.
 pub fn is_interrupt(report: &ErrorReportWithLevel) -> bool {
     report.function_name() == Some("ProcessInterrupts")
 }

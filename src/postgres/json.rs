@@ -16,14 +16,14 @@ pub type RawJsonb<'a> = &'a [u8];
 /// The largest integer that every JSON parser reads exactly: many read numbers as double precision.
 const MAX_EXACT: u64 = (1 << 53) - 1;
 
-/// An object with these members, whose values are JSON, in this order.
+/// An object with these members, in this order. Their values are JSON.
 pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let to_member = |(name, value): (&str, String)| format!("{}: {value}", string(name));
     let members: Vec<_> = members.into_iter().map(to_member).collect();
     format!("{{{}}}", members.join(", "))
 }
 
-/// An array of these elements, which are JSON.
+/// An array of these elements, each of them JSON.
 pub fn array(elements: impl Iterator<Item = String>) -> String {
     format!("[{}]", elements.collect::<Vec<_>>().join(", "))
 }

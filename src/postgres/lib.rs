@@ -1,7 +1,8 @@
 //! PostgreSQL's interfaces that the SQL functions need. This crate uses only the errors of the crate `simhash`.
 //!
 //! - Calls: [`call`], [`arrays`], [`text`], [`text_identity`], [`trigger`] and [`window`] read what a function is
-//!   given; [`parameters`] reads those of full text search; [`on_conflict`] says what the client's statement may lock.
+//!   given; [`parameters`] reads parameters of full text search; [`on_conflict`] says what the client's statement may
+//!   lock.
 //! - Expressions: [`expression`] reads and builds trees, [`row_expression`] parses what users write, and [`built_in`]
 //!   finds the code in it that PostgreSQL does not ship.
 //! - Tables: [`catalog`] models the catalogs, and locks the names in statements against renaming; [`planner`] works

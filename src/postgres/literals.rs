@@ -1,4 +1,4 @@
-//! The literals in quotes of an expression: those of PostgreSQL's own types are read, and others are refused unread.
+//! The literals in quotes of an expression. Literals of PostgreSQL's own types are read, and others are refused unread.
 //!
 //! PostgreSQL reads a literal while it parses an expression, by the function of its type and the CHECK of each domain
 //! in it. That may be anybody's code, and runs before there is a tree that could be refused. So the parser gets
@@ -17,7 +17,7 @@ use crate::memory::push;
 /// The literals of an expression.
 #[derive(Default)]
 pub struct Literals {
-    /// Constants of the type `unknown`. The parameter of the first one is -1, that of the second one -2.
+    /// Constants of the type `unknown`. The first one has the parameter -1, the second one -2.
     values: Vec<*mut pg_sys::Const>,
     /// The first type of a literal whose values other code than PostgreSQL's own may read.
     pub refused: Option<Oid>,
@@ -123,7 +123,8 @@ unsafe fn write_as_cast(call: *mut pg_sys::FuncCall) {
     }
 }
 
-/// The parser's hook for a parameter: one that stands for a literal; null, and so an error, for one of the user.
+/// The parser's hook for a parameter: the parameter that stands for a literal. For a parameter of the user, null, which
+/// makes the parser raise an error.
 #[pg_guard]
 unsafe extern "C-unwind" fn as_parameter(
     state: *mut pg_sys::ParseState,
@@ -149,8 +150,8 @@ unsafe extern "C-unwind" fn as_parameter(
     }
 }
 
-/// The parser's hook for a parameter whose type it has found: the literal of this type. NULL, and nothing is read, if
-/// the type is refused.
+/// The parser's hook for a parameter whose type it has found: the literal, read as this type. If the type is refused,
+/// NULL: nothing is read.
 #[pg_guard]
 unsafe extern "C-unwind" fn coerced(
     state: *mut pg_sys::ParseState,

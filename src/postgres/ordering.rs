@@ -13,7 +13,7 @@ use super::ffi::{guarded, ssup_datum_int32_cmp, ssup_datum_signed_cmp, ssup_datu
 type Comparator = unsafe extern "C-unwind" fn(Datum, Datum, pg_sys::SortSupport) -> c_int;
 type Converter = unsafe extern "C-unwind" fn(Datum, pg_sys::SortSupport) -> Datum;
 
-/// Compares values of one type, as ORDER BY does. Valid as long as the memory context in which it was created.
+/// Compares values of one type, as ORDER BY does. Valid while the memory context exists in which it was created.
 pub struct TypeOrder {
     /// PostgreSQL's state of the comparator, palloc'd.
     support: pg_sys::SortSupport,

@@ -35,7 +35,7 @@ impl Query {
         }
     }
 
-    /// The table in the query's FROM; None if the query names several relations, or one that is not a table.
+    /// The table in the query's FROM; None if the query names several relations, or a relation that is not a table.
     pub fn table(&self) -> Option<Oid> {
         // SAFETY: the query is valid; its range table is a list of entries, or null.
         unsafe {

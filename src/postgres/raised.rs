@@ -1,5 +1,5 @@
 //! Raises errors with fields that pgrx's reports lack: the names of objects, and a detail for the server's log alone.
-//! Errors of PostgreSQL and other code need nothing of this: they pass through pgrx unchanged, as panics.
+//! Errors of PostgreSQL and other code do not need this: they pass through pgrx unchanged, as panics.
 
 use std::ffi::{CString, c_int};
 use std::ptr;
@@ -34,8 +34,8 @@ pub fn raise_with_names(code: PgSqlErrorCode, report: &ErrorReport, names: &Erro
     })
 }
 
-/// Raises a caught error again with another message, and with nothing else but its SQLSTATE. The old message goes to
-/// the server's log. Only the error of a cancelled statement still has its own message, which is PostgreSQL's.
+/// Raises a caught error again with its SQLSTATE and another message, without its other fields. The old message goes to
+/// the server's log. The error of a cancelled statement keeps its message, which is PostgreSQL's.
 pub fn raise_without_values(error: CaughtError, message: String) -> ! {
     let (report, sqlerrcode, message_before) = match &error {
         CaughtError::PostgresError(report) => {

@@ -92,7 +92,7 @@ unsafe extern "C-unwind" fn note(query: *mut pg_sys::QueryDesc) {
 fn has_deleted_elsewhere(table: &Relation) -> bool {
     let has_deleted = |&member: &pg_sys::Oid| {
         let member = Relation::open(member);
-        // SAFETY: an open table may have counts, and a list of those of the transaction by subtransactions.
+        // SAFETY: an open table may have counts, with a list of its counts in this transaction by subtransactions.
         unsafe {
             let counts = member.pgstat_info.as_ref().and_then(|counts| counts.trans.as_ref());
             let mut levels = std::iter::successors(counts, |level| level.upper.as_ref());

@@ -24,7 +24,7 @@ pub fn encoding() -> pg_enc::Type {
     *ENCODING.get_or_init(|| unsafe { pg_sys::GetDatabaseEncoding() } as pg_enc::Type)
 }
 
-/// The bytes of a text in a server encoding other than UTF-8, as a `String` that [`split_raw`] can split again.
+/// The bytes of a text in a server encoding that is not UTF-8, as a `String` that [`split_raw`] can split again.
 pub fn from_server_bytes(text: &[u8]) -> String {
     let private_character =
         |byte: u8| char::from_u32(CHARACTER_OF_BYTE_0 + u32::from(byte)).filter(|_| !byte.is_ascii());
@@ -59,7 +59,7 @@ pub fn readable(text: &str) -> Cow<'_, str> {
 }
 
 /// Converts a text of the server to UTF-8. A code that has no Unicode character becomes U+FFFD, so that a message about
-/// it is no error of its own. SQL_ASCII is read as UTF-8.
+/// the text does not itself fail. SQL_ASCII is read as UTF-8.
 fn convert(text: &[u8]) -> Cow<'_, str> {
     let (from, to) = (encoding() as i32, pg_enc::PG_UTF8 as i32);
     // SAFETY: a transaction is running, as in every function call.

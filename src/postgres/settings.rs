@@ -76,7 +76,7 @@ pub fn work_mem() -> usize {
     usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(0).saturating_mul(1024)
 }
 
-/// The value of a setting; None if there is no such setting.
+/// The value of a setting; None if the setting does not exist.
 pub fn read_setting(name: &CStr) -> Option<String> {
     // SAFETY: the name is NUL-terminated; the result is null, or NUL-terminated and copied at once.
     unsafe {

@@ -47,7 +47,7 @@ impl CachedText {
         text.is_some_and(|text| self.command == text.command && self.varlena == text.varlena)
     }
 
-    /// Replaces the stored text; false without an identity, for one of more than `max_bytes`, or if out of memory.
+    /// Replaces the stored text; false without an identity, for a text of more than `max_bytes`, or if out of memory.
     pub fn store(&mut self, text: Option<TextIdentity<'_>>, max_bytes: usize) -> bool {
         self.varlena.clear();
         let Some(TextIdentity { varlena, command }) = text.filter(|text| text.varlena.len() <= max_bytes) else {

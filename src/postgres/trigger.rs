@@ -154,7 +154,7 @@ pub fn table_of_original(trigger: pg_sys::Oid) -> Result<Option<pg_sys::Oid>> {
     Ok(query_strings(&query)?.pop().and_then(|table| table.parse().ok()).map(pg_sys::Oid::from_u32))
 }
 
-/// Whether a trigger of this type fires before each row that is inserted or updated, without a WHEN or list of columns.
+/// Whether a trigger of this type fires before each inserted or updated row: not with a WHEN or a list of columns.
 pub fn fires_before_each_row(tgtype: i16, is_conditional: bool) -> bool {
     let wanted = pg_sys::TRIGGER_TYPE_ROW
         | pg_sys::TRIGGER_TYPE_BEFORE
@@ -163,7 +163,7 @@ pub fn fires_before_each_row(tgtype: i16, is_conditional: bool) -> bool {
     tgtype as u32 == wanted && !is_conditional
 }
 
-/// Whether a trigger in this state, as `tgenabled` has it, fires in ordinary sessions.
+/// Whether a trigger with this `tgenabled` fires in ordinary sessions.
 pub fn is_enabled(tgenabled: u8) -> bool {
     [pg_sys::TRIGGER_FIRES_ON_ORIGIN, pg_sys::TRIGGER_FIRES_ALWAYS].contains(&tgenabled)
 }

@@ -15,10 +15,10 @@ use super::version::check_command;
 /// The OID of the language C, from PostgreSQL's `catalog/pg_language.dat`, which pgrx leaves out. It never changes.
 const C_LANGUAGE: Oid = Oid::from_u32(13);
 
-// The argument types of the extension's functions with these names.
+// The argument types of the functions that have the names of these constants.
 pub const SIMHASH_BLOCK: &[Oid] = &[pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID];
 pub const SIMHASH_BAND: &[Oid] = &[pg_sys::TEXTOID, pg_sys::INT4OID, pg_sys::JSONBOID];
-/// Those of `simhash` of a text, and of `simhash_size`.
+/// The argument types of `simhash` of a text, and of `simhash_size`.
 pub const TEXT_AND_OPTIONS: &[Oid] = &[pg_sys::TEXTOID, pg_sys::JSONBOID];
 
 /// The schema of the extension and of its functions.

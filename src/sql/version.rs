@@ -29,7 +29,7 @@ pub fn check_command(function: Oid) -> Result<()> {
 fn check_version(extension: Oid, is_refused: fn(Ordering) -> bool) -> Result<()> {
     let query =
         format!("SELECT extversion FROM pg_catalog.pg_extension WHERE oid = {extension} AND extname = 'pg_simhash'");
-    // Another extension's script, or a function of none: nothing to check.
+    // The script belongs to another extension, or the function to none: nothing to check.
     let [installed] = &query_strings(&query)?[..] else { return Ok(()) };
     let order = major_and_minor(installed).cmp(&major_and_minor(LIBRARY_VERSION));
     if !is_refused(order) {

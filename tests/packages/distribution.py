@@ -1,5 +1,5 @@
-"""The source distribution: its META.json has what the PGXN Meta Spec 1.0.0 asks for, and agrees with Cargo.toml, which
-alone says what the version is. clients/python/Cargo.toml repeats it, for a distribution of its own.
+"""Checks the source distribution: META.json follows the PGXN Meta Spec 1.0.0 and agrees with Cargo.toml, and only
+Cargo.toml states the version. clients/python/Cargo.toml repeats it, for its own distribution.
 
 Usage: distribution.py DISTRIBUTION.zip VERSION POSTGRESQL...   (the major versions that Cargo.toml has a feature for)
 """
@@ -11,7 +11,7 @@ import zipfile
 
 REQUIRED = {"name", "version", "abstract", "maintainer", "license", "provides", "meta-spec"}
 
-# Documents tell of several versions, scripts lead from one to another, and Cargo.lock is Cargo's.
+# These may state a version: documents, upgrade scripts, tests, and Cargo's files.
 MAY_SAY_VERSION = re.compile(
     r"(clients/python/)?Cargo\.toml|(.*/)?Cargo\.lock|META\.json|.*\.md|(sql|benches|tests|clients/\w+/tests)/.*"
 )
@@ -31,7 +31,7 @@ def main():
 
 
 def find_faults(files, meta, version, postgres):
-    """What is wrong with the distribution."""
+    """The defects of the distribution."""
     oldest, newest = min(map(int, postgres)), max(map(int, postgres))
     provides = meta["provides"].get("pg_simhash", {})
     maturin = [

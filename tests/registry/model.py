@@ -9,12 +9,12 @@ from collections import namedtuple
 
 TWO_STORED = "rows are stored that no order explains"
 STUCK = "writers are stuck"
-# What a wrong writer does.
+# The defects of a wrong writer.
 UNREGISTERED = "stores its row by the search that it makes before it is registered"
 ENDS_EARLY = "ends its registration before it has stored its row"
 
-# `locks` is the number of locks that are held, which are those of the row's first keys; `done` counts the steps of a
-# search, `found` is what it has found so far, and `entries` counts the row's entries in the indexes.
+# `locks` is the number of held locks, on the row's first keys; `done` counts the steps of a search, `found` is its
+# result so far, and `entries` counts the row's entries in the indexes.
 Writer = namedtuple("Writer", "phase locks done found entries")
 NOTHING, UNCOMMITTED, COMMITTED = range(3)
 
@@ -24,8 +24,8 @@ def writer(phase, locks=0, entries=0):
 
 
 def explore(begin, following, wrong):
-    """Follows the steps from these states through all others. Returns what is wrong in one of them, or None, and the
-    number of states. `following` returns the next states of a state, `wrong` what is wrong in a state with these."""
+    """Visits all states that follow from `begin`. Returns a defect of one of them, or None, and the number of visited
+    states. `following(state)` returns the next states, and `wrong(state, next states)` the state's defect or None."""
     states, known = list(begin), set(begin)
     while states:
         state = states.pop()

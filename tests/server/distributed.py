@@ -1,4 +1,4 @@
-"""What the tests of tables on several servers share, by Citus or by postgres_fdw: the servers, searches and their
+"""Shared by the tests of tables on several servers, by Citus or by postgres_fdw: the servers, searches and their
 comparison with a copy, clients that write at the same time, and expected errors.
 
 The arguments of such a program are the addresses of the servers, NAME=[USER@]HOST:PORT: first the server that clients

@@ -1,4 +1,4 @@
-//! What two texts must agree in to resemble each other, by the option `same`: their numbers, and whether words occur.
+//! The option `same`: texts that resemble each other have the same numbers, and the same of some given words.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -16,10 +16,10 @@ use crate::text::tokens::tokenize;
 
 /// Most words of the option `same`: the number of bits of [`Agreement::occurring_words`].
 pub const MAX_SAME_WORDS: usize = 64;
-/// Most bytes of one of these words.
+/// Most bytes of a word of the option `same`.
 pub const MAX_SAME_WORD_BYTES: usize = 256;
 
-/// The option `same`: what two texts must have in common, or else they do not resemble each other.
+/// The option `same`: the properties that two texts must have in common, or else they do not resemble each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Same {
     /// Both texts have the same numbers in the same order. The module `numbers` defines what a number is.
@@ -34,12 +34,12 @@ pub struct Same {
 pub struct Words(Arc<[Box<[String]>]>);
 
 impl Same {
-    /// Whether any two texts agree.
+    /// Whether the option requires nothing, so that any two texts agree.
     pub fn is_nothing(&self) -> bool {
         !self.numbers && self.words.0.is_empty()
     }
 
-    /// What another text must have in common with a text in normal form, to resemble it.
+    /// The agreement of a text in normal form: another text must have the same one to resemble it.
     pub(super) fn agreement_of(&self, normal: &str, tick: &dyn Fn()) -> Result<Agreement> {
         let numbers = if self.numbers { NumberList::of(normal, tick)? } else { NumberList::default() };
         Ok(Agreement { numbers, occurring_words: self.words.occurring(normal, tick)? })
@@ -129,8 +129,8 @@ impl Words {
     }
 }
 
-/// The numbers of a text, and which of the option's words it has: a text that resembles it has the same. Equal for all
-/// texts if the option asks for nothing.
+/// The numbers of a text, and which of the option's words it has. A text that resembles it has an equal agreement. If
+/// the option requires nothing, the agreements of all texts are equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Agreement {
     numbers: NumberList,
@@ -139,7 +139,7 @@ pub(super) struct Agreement {
 }
 
 impl Agreement {
-    /// The number that each band of the text is XORed with, so that texts that do not agree share no band.
+    /// The number with which each band of the text is XORed. So texts that do not agree share no band.
     pub fn band_mask(self) -> i32 {
         ((self.numbers.digest() ^ self.occurring_words).wrapping_mul(GOLDEN_RATIO) >> 32) as i32
     }

@@ -1,4 +1,4 @@
-//! The bands of a text: keys that texts with many common features probably share, to look them up by.
+//! The bands of a text: keys by which it is looked up. Texts with many common features probably share some of them.
 //!
 //! A minimum is the smallest value that a hash function gives the features and pairs of a text. Take the smallest value
 //! over two texts together: if both texts have the feature that has this value, it is the minimum of both, and
@@ -81,13 +81,13 @@ pub struct Minima {
 
 #[derive(Clone, Debug)]
 struct Group {
-    /// The minima of the features that count for each.
+    /// The minima, each over the features that count for it.
     minima: [Minimum; MINIMA],
-    /// The minima of all features that weigh anything, if some weigh less than 1.
+    /// The minima of all features that weigh anything, if some of them weigh less than 1.
     of_all: [Minimum; MINIMA],
 }
 
-/// A round in the upper half, and the least value in that round in the lower half.
+/// The round in the upper half, and the least value of this round in the lower half.
 type Minimum = u64;
 
 const NONE: Minimum = u64::MAX;

@@ -9,14 +9,14 @@ use super::seen_words::SeenWords;
 use crate::error::Result;
 use crate::text::normalise::{normalise, normalise_beyond_capitals};
 
-/// What is collected of a text. Its memory is reused for the next text.
+/// The collected features of a text. The memory is reused for the next text.
 #[derive(Debug, Default)]
 pub struct Collected {
     /// The text in normal form.
     pub normal: String,
-    /// The distinct features, and the pairs if they are stored with features.
+    /// The distinct features; also the pairs, if they are stored with the features.
     pub features: FeatureTable,
-    /// The distinct pairs if they are stored apart.
+    /// The distinct pairs, if they are stored apart.
     pub pairs: FeatureTable,
     pub pair_factors: PairFactors,
     seen: SeenWords,
@@ -30,7 +30,7 @@ pub enum PairStorage {
     Apart,
 }
 
-/// What the hashes of a batch are of.
+/// The kind of the hashes in a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum BatchOf {
     Features,
@@ -43,7 +43,7 @@ impl Collected {
         self.normal.capacity() + self.features.memory() + self.pairs.memory() + factors
     }
 
-    /// Makes the normal form of a text, without what is ignored.
+    /// Makes the normal form of a text, without the ignored parts.
     pub fn normalise(&mut self, text: &str, options: &Options, tick: &dyn Fn()) -> Result<()> {
         self.normal.clear();
         normalise(text, options.case_fold, &mut self.normal, tick)?;
@@ -110,10 +110,10 @@ impl Collected {
 const DIVERSE_TEXT_BYTES: usize = 4096;
 
 /// A guess of the number of distinct features in a text, from its length and first characters. A table that is too
-/// small grows, and one that is too large does not stay in the first-level cache.
+/// small grows. A table that is too large does not stay in the first-level cache.
 ///
 /// English texts of 40 kB have a distinct word for each 50 bytes, and single lines one for each 7; Chinese texts of 17
-/// kB have a distinct feature for each 6 bytes, and those of 2 kB one for each 3.3.
+/// kB have a distinct feature for each 6 bytes, and Chinese texts of 2 kB one for each 3.3.
 pub fn expected_features(normal: &str) -> usize {
     match normal.as_bytes().first_chunk::<128>() {
         Some(sample) if sample.iter().filter(|byte| byte.is_ascii()).count() > sample.len() / 2 => {

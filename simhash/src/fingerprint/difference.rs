@@ -1,4 +1,4 @@
-//! What two texts do not have in common, and how much of one text the other has.
+//! The difference of two texts, and the share of one text that the other has too.
 
 use super::feature_list::FeatureList;
 use super::fingerprinter::Fingerprinter;

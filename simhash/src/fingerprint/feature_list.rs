@@ -9,7 +9,7 @@ pub struct FeatureList {
     bytes: String,
     ends: Vec<usize>,
     pub(super) hashes: Vec<u64>,
-    /// 0 if the option `weights` leaves the feature out.
+    /// Weights of the features; 0 if the option `weights` leaves it out.
     pub(super) weights: Vec<u64>,
     pub(super) one: u64,
 }
@@ -32,7 +32,7 @@ impl FeatureList {
         (0..self.positions()).filter_map(|position| self.get(position))
     }
 
-    /// The number of features, with those that the option `weights` leaves out.
+    /// The number of features, including the features that the option `weights` leaves out.
     pub fn positions(&self) -> usize {
         self.hashes.len()
     }

@@ -17,9 +17,9 @@ pub struct FeatureSet {
     pub fingerprint: u64,
     /// The sum of the weights, more than 0.
     total: u128,
-    /// In ascending order.
+    /// The hashes, in ascending order.
     hashes: Vec<u64>,
-    /// As long as `hashes`; empty if all weights are 1.
+    /// The weight of each hash; empty if all weights are 1.
     weights: Vec<u64>,
     agreement: Agreement,
 }
@@ -47,7 +47,7 @@ impl FeatureSet {
     /// The [`resemblance`](super::resemblance::resemblance) of the two texts; None if it is less than `least`. Both
     /// sets are made with the same options.
     ///
-    /// One pass over both lists, which ends as soon as it is certain that the resemblance is less.
+    /// Reads both lists once at most, and ends as soon as it is certain that the resemblance is less.
     pub fn resemblance_from(&self, other: &Self, least: f64, tick: &dyn Fn()) -> Option<f64> {
         if self.agreement != other.agreement {
             return (least <= 0.0).then_some(0.0);
@@ -133,7 +133,7 @@ fn sorted_by_buckets(hashes: &[u64]) -> Result<Option<Vec<u64>>> {
         all[usize::from(*begin)] = *hash;
         *begin += 1;
     }
-    // Insertion sort: a hash moves only within its bucket.
+    // An insertion sort moves a hash only within its bucket.
     for sorted in 1..all.len() {
         let hash = all[sorted];
         let mut position = sorted;
@@ -160,15 +160,15 @@ fn weighted_hashes(fingerprinter: &mut Fingerprinter, text: &str) -> Result<(Vec
     Ok((hashes, weights))
 }
 
-/// The least common weight with which two texts of these weights have a resemblance of at least `least`; None if they
-/// cannot have it. The resemblance grows with the common weight, even if it is rounded.
+/// The least common weight of two texts of these weights for a resemblance of at least `least`; None if they cannot
+/// have it. The resemblance grows with the common weight, even if it is rounded.
 fn least_common(least: f64, of_a: u128, of_b: u128) -> Option<u128> {
     let reaches = |common| share(common, of_a, of_b).is_some_and(|share| share >= least);
     let largest = of_a.min(of_b);
     if !reaches(largest) {
         return None;
     }
-    // The result, except for rounding.
+    // The expected value is exact except for rounding.
     let expected = (of_a + of_b) as f64 * least / (1.0 + least);
     let mut fewest = ((expected * (1.0 - 1e-12)) as u128).min(largest);
     let mut most = ((expected * (1.0 + 1e-12)) as u128 + 1).min(largest);
@@ -194,7 +194,7 @@ fn common_hashes(needed: u128, a: &[u64], b: &[u64], tick: &dyn Fn()) -> Option<
             tick();
         }
         let (end_i, end_j) = ((i + FEATURES_BETWEEN_CHECKS).min(a.len()), (j + FEATURES_BETWEEN_CHECKS).min(b.len()));
-        // Which hash is smaller is unpredictable, so nothing branches on it.
+        // It is unpredictable which hash is smaller, so nothing branches on it.
         while i < end_i && j < end_j {
             let (x, y) = (a[i], b[j]);
             common += usize::from(x == y);

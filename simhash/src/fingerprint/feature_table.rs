@@ -12,9 +12,9 @@ use crate::ticking::ticking;
 /// feature, 48 while it grows, and half as much again with counts.
 #[derive(Debug, Default)]
 pub struct FeatureTable {
-    /// 0 is a free slot. The feature whose hash is 0 is counted in `zero`.
+    /// The hashes in their slots; 0 is a free slot. The feature whose hash is 0 is counted in `zero`.
     hashes: Vec<u64>,
-    /// As long as `hashes`; empty if occurrences are not counted.
+    /// The count of each slot; empty if occurrences are not counted.
     counts: Vec<u32>,
     distinct: usize,
     zero: u32,
@@ -54,8 +54,8 @@ impl FeatureTable {
         self.insert_all(&mut [hash], tick).map(|new_count| new_count == 1)
     }
 
-    /// Counts up to [`FEATURE_BATCH`] features by their hashes. Moves those that are new to the front, and returns
-    /// their number.
+    /// Counts up to [`FEATURE_BATCH`] features by their hashes. Moves the new hashes to the front; returns their
+    /// number.
     #[inline]
     pub fn insert_all(&mut self, hashes: &mut [u64], tick: &dyn Fn()) -> Result<usize> {
         debug_assert!(hashes.len() <= FEATURE_BATCH);
@@ -79,7 +79,7 @@ impl FeatureTable {
             new_count += usize::from(is_new);
         }
         self.distinct += new_count;
-        // The table was at most half full before, so there was a free slot for each of these features.
+        // The table was at most half full before, so a slot was free for each feature of the batch.
         if self.distinct * 2 > self.hashes.len() {
             self.grow(tick)?;
         }
@@ -127,7 +127,7 @@ impl FeatureTable {
             ..*self
         };
         for (i, hash) in ticking(self.hashes.iter().enumerate(), tick) {
-            // A free slot too is copied, to any free slot: a branch on what it is would be mispredicted.
+            // A free slot is copied too, to any free slot: a branch on free slots would be mispredicted.
             let slot = slot_of(&larger.hashes, larger.secret, *hash);
             larger.hashes[slot] = *hash;
             if let Some(count) = self.counts.get(i) {
@@ -143,7 +143,7 @@ impl FeatureTable {
 #[inline(always)]
 fn slot_of(hashes: &[u64], secret: u64, hash: u64) -> usize {
     let mask = hashes.len() - 1;
-    // One test for both a free slot and an equal hash: which of the two it is would be unpredictable.
+    // A single test for a free slot and for an equal hash: it would be unpredictable which of them the slot is.
     let is_taken = |slot: usize| hashes[slot].min(hashes[slot] ^ hash) != 0;
     // Not the highest bits: another table, read in the order of its slots, would fill one end of this one first.
     let mut slot = spread(hash, secret) as usize & mask;
@@ -159,7 +159,7 @@ fn slot_of(hashes: &[u64], secret: u64, hash: u64) -> usize {
 mod tests {
     use super::{FeatureTable, slot_of};
 
-    /// The hashes of words that somebody has chosen may have as many equal bits.
+    /// If somebody has chosen the words, their hashes may have as many equal bits.
     #[test]
     fn hashes_with_equal_low_bits_are_spread() {
         let (hashes, mut table) = (1..=100_000u64, FeatureTable::default());

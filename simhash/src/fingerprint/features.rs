@@ -26,7 +26,7 @@ pub trait FeatureSink {
     fn pair(&mut self, hash: u64) -> Result<()> {
         self.feature(&[], hash)
     }
-    /// The next feature is no neighbour of the last one.
+    /// Ends a run: the next feature and the last one are not neighbours.
     #[inline(always)]
     fn end_run(&mut self) {}
 }
@@ -41,7 +41,7 @@ impl<F: FnMut(&[u8], u64) -> Result<()>> FeatureSink for F {
 /// Passes `emit` each feature of a text in normal form: once for each occurrence, in the order in which these end.
 ///
 /// If `has_capitals` is true, the text is in normal form except for ASCII capitals, which are taken for small letters.
-/// That saves a copy of the text, and reading it right after it was written. It needs [`takes_capitals`].
+/// This saves a copy of the text, and reading the copy right after it was written. It needs [`takes_capitals`].
 #[inline]
 pub fn each_feature(
     normal: &str,

@@ -1,4 +1,4 @@
-//! Makes the fingerprint of a text, its size and bands, and what else is made of its features.
+//! Makes the fingerprint of a text, its size and bands, and other results from its features.
 
 use super::agreement::{Agreement, normalise_for_same};
 use super::bands::Minima;
@@ -41,7 +41,7 @@ pub struct Scratch {
     minima: Minima,
 }
 
-/// What the indexes of a table store of a text.
+/// The values that the indexes of a table store for a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     pub fingerprint: u64,
@@ -49,7 +49,7 @@ pub struct Summary {
     pub size: i32,
     /// The first [bands](super::bands) of the text.
     pub bands: Vec<i32>,
-    /// What each band is XORed with by the option `same`.
+    /// The number with which the option `same` XORs each band.
     mask: i32,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Fingerprinter<'a> {
 
     /// The fingerprint of a text (Charikar 2002); None if the text has no feature that weighs anything.
     ///
-    /// One pass over the text: about 2 ns for each byte of English.
+    /// Reads the text once: about 2 ns for each byte of English.
     pub fn fingerprint(&mut self, text: &str) -> Result<Option<u64>> {
         self.read_text(text, |reader, text| reader.fingerprint_of(text))
     }
@@ -92,7 +92,7 @@ impl<'a> Fingerprinter<'a> {
     /// The fingerprint of a text, its size and its first bands; None if the text has no feature that weighs anything.
     /// `bands` is at most [`MAX_BANDS`](super::bands::MAX_BANDS).
     ///
-    /// One pass if all features weigh the same, otherwise two; and one more by the option `same`.
+    /// Reads the text once if all features weigh the same, otherwise twice; and once more by the option `same`.
     pub fn summary(&mut self, text: &str, bands: usize) -> Result<Option<Summary>> {
         self.read_text(text, |reader, text| {
             let mask = reader.agreement_of(text)?.band_mask();
@@ -167,7 +167,8 @@ impl<'a> Fingerprinter<'a> {
         self.read_text(text, |reader, text| reader.weighted_features_of(text, PairStorage::WithFeatures))
     }
 
-    /// What another text must agree in with this one. Costs as much as the normal form, if there is anything.
+    /// The properties of the text that another text must have by the option `same`. Costs as much as the normal form,
+    /// unless the option requires nothing.
     pub(super) fn agreement(&mut self, text: &str) -> Result<Agreement> {
         if self.options.same.is_nothing() {
             return Ok(Agreement::default());
@@ -184,7 +185,7 @@ impl<'a> Fingerprinter<'a> {
         same.agreement_of(self.normalise_for_same(text)?, tick)
     }
 
-    /// What two texts must agree in by the option `same`, and whether they do.
+    /// The properties that two texts must have in common by the option `same`, each with whether they agree in it.
     pub(crate) fn agreement_checks(&mut self, texts: [&str; 2]) -> Result<Vec<Check>> {
         let [a, b] = texts.map(|text| {
             self.read_text(text, |reader, text| {

@@ -6,12 +6,11 @@ pub fn hash(feature: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(feature)
 }
 
-/// The bytes `start..end` of `text` as a little-endian number. None unless they are 1 to 8 bytes, of a text of at least
-/// 8.
+/// The bytes `start..end` of `text` as a little-endian number. None unless they are 1 to 8 bytes of at least 8.
 #[inline(always)]
 pub fn bytes_at(text: &[u8], start: usize, end: usize) -> Option<u64> {
     let length = end - start;
-    // The last words of a text are read together with what is before them.
+    // The last words of a text are read together with the bytes before them.
     let at = start.min(text.len().checked_sub(8)?);
     let bytes = text[at..].first_chunk().filter(|_| (1..=8).contains(&length))?;
     Some(u64::from_le_bytes(*bytes) >> (8 * (start - at)) & lowest_bytes(length))

@@ -1,4 +1,4 @@
-//! Why the documents of options and criteria are refused, as messages say it.
+//! Why the documents of options and criteria are refused, for messages.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub struct InvalidOptions {
     in_criterion: bool,
 }
 
-/// What is wrong with the document.
+/// The reason why a document is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// Memory was refused, or a limit was exceeded.
@@ -33,9 +33,9 @@ pub enum Reason {
     /// A key has a wrong value.
     WrongValue {
         key: String,
-        /// The start of its value, as it is written.
+        /// The start of the value, as the document has it.
         value: String,
-        /// What it may be: the end of a sentence that begins with "It must be".
+        /// The allowed values: the end of a sentence that begins with "It must be".
         allowed: &'static str,
     },
 }
@@ -62,12 +62,12 @@ impl InvalidOptions {
         Self { in_criterion: true, ..self }
     }
 
-    /// What more is known, as a sentence.
+    /// Further information, as a sentence.
     pub fn detail(&self) -> Option<String> {
         if let Reason::Unreadable(reason) = &self.reason { Some(format!("{reason}.")) } else { None }
     }
 
-    /// What to do, as a sentence.
+    /// Advice, as a sentence.
     pub fn hint(&self) -> Option<String> {
         Some(match &self.reason {
             Reason::Failed(_) => return None,

@@ -1,4 +1,4 @@
-//! Learns weights for the option `weights` from a sample of texts: what most texts have in common tells them apart
+//! Learns weights for the option `weights` from a sample of texts. Features that most texts have distinguish them
 //! least.
 
 use std::cmp::Reverse;
@@ -13,11 +13,11 @@ use crate::error::Result;
 use crate::memory::{collect_exact, with_capacity};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
-/// Bytes of a text that are read; they stand for the whole text.
+/// The most bytes of a text that are read; they represent the whole text.
 pub const MAX_READ_BYTES: usize = 32 << 10;
 /// A weight is a multiple of a fifth: fine enough, and its decimal is short.
 pub const WEIGHT_LEVELS: u8 = 5;
-/// Texts that stand for a table.
+/// The number of texts in the sample of a table.
 pub const TABLE_SAMPLE: usize = 300;
 /// Most features of a table with a weight.
 pub const MAX_TABLE_WEIGHTS: usize = 300;
@@ -87,11 +87,11 @@ impl TextSample {
     }
 
     /// The weights of the `most` features that occur in most texts, the commonest first; among equally common ones,
-    /// those with the smallest hash first. Features that are left out weigh 1: those beyond `most`, and those whose
-    /// weight rounds to 1, such as each that occurs in one text only.
+    /// those with the smallest hash first. Features that are left out weigh 1: features beyond `most`, and features
+    /// whose weight rounds to 1, such as each feature of a single text.
     ///
     /// With N texts that have a feature, a feature of df texts has idf = ln(N / (1 + df)) (Salton and Buckley 1988),
-    /// and weighs ln(1 + idf) as a share of the largest such weight, that of a feature of one text, in steps of a
+    /// and weighs ln(1 + idf) as a share of the largest weight, which a feature of a single text has, in steps of a
     /// fifth; at least one fifth. The logarithms of two machines may differ in the last of 53 bits, which leaves the
     /// step the same.
     ///
@@ -117,9 +117,9 @@ impl TextSample {
     /// [`MAX_TABLE_WEIGHTS`] and [`MAX_TABLE_WEIGHT_BYTES`]. If the options compare no pairs, a fifth for each feature
     /// that a tenth of the texts have.
     ///
-    /// So the words of a template weigh less than those that a text has of its own, and frequent words of prose do not.
-    /// What is stored of a table is bounded, and has no word of few rows. Reads the sample three times, and takes the
-    /// memory of [`Self::learn`], with pairs.
+    /// So the words of a template weigh less than a text's own words, and frequent words of prose do not. The result is
+    /// bounded, and has no word of few rows. Reads the sample three times, and takes the memory of [`Self::learn`],
+    /// with pairs.
     pub fn learn_table(&self, options: &Options, tick: &dyn Fn()) -> Result<String> {
         let options = Options { weights: None, ..options.clone() };
         let mut scratch = Scratch::default();
@@ -159,7 +159,7 @@ impl TextSample {
     }
 
     /// The share of the texts that consist mostly of features and pairs of neighbours that a tenth of the texts have:
-    /// these resemble each other whatever else they say. Reads the sample twice, and takes the memory of
+    /// such texts resemble each other whatever else they say. Reads the sample twice, and takes the memory of
     /// [`Self::learn`], with pairs.
     pub fn mostly_common(&self, options: &Options, tick: &dyn Fn()) -> Result<f64> {
         let options = Options { weights: None, ..options.clone() };
@@ -176,7 +176,7 @@ impl TextSample {
         Ok(mostly as f64 / self.texts.len().max(1) as f64)
     }
 
-    /// For each feature that `read` returns of a text, how many texts have it.
+    /// The number of texts that have each of the features that `read` returns.
     fn frequencies(&self, tick: &dyn Fn(), mut read: impl FnMut(&str) -> Result<FeatureTable>) -> Result<FeatureTable> {
         let mut frequencies = FeatureTable::default();
         frequencies.reset(0, true, tick)?;
@@ -188,7 +188,7 @@ impl TextSample {
         Ok(frequencies)
     }
 
-    /// The names of these features, which are read from the texts, in the same order. `fifths` weighs a frequency.
+    /// Reads the names of these features from the texts, in the same order. `fifths` weighs a frequency.
     fn with_names(
         &self,
         common: &[Ranked],
@@ -220,7 +220,7 @@ impl TextSample {
 fn commonest(features: impl Iterator<Item = (u64, u32)>, most: usize, tick: &dyn Fn()) -> Result<Vec<Ranked>> {
     let mut common = with_capacity(most + NUMBERS_BETWEEN_TICKS)?;
     for (hash, frequency) in ticking(features, tick) {
-        // Not one sort of all features, which could not be cancelled.
+        // A single sort of all features could not be cancelled.
         if common.len() == most + NUMBERS_BETWEEN_TICKS {
             common.sort_unstable();
             common.truncate(most);
@@ -245,7 +245,7 @@ pub fn to_json(learnt: &[Learnt], bytes: usize) -> String {
     serde_json::Value::Object(weights).to_string()
 }
 
-/// Passes `emit` the hash of each feature of a text, after that of the feature before it in its run.
+/// Passes `emit` each feature of a text with the feature before it in its run, both as hashes.
 fn each_with_previous(
     fingerprinter: &mut Fingerprinter,
     text: &str,
@@ -290,7 +290,7 @@ mod tests {
         sample
     }
 
-    /// Features that are learnt, with their weights, in the order of these.
+    /// Features that are learnt, with their weights, in the order of the weights.
     fn learnt(sample: &TextSample, most: usize) -> Vec<(u8, String)> {
         let learnt = sample.learn(&Options::default(), most, &|| ()).expect("memory suffices");
         let mut learnt: Vec<_> = learnt.into_iter().map(|learnt| (learnt.fifths, learnt.feature)).collect();

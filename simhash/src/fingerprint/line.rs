@@ -1,8 +1,8 @@
 //! A short cut for lines: short texts of ASCII whose words are features by themselves.
 //!
-//! A short text costs mostly what is done once for each text. So a line is not normalised, its words are stored in a
-//! table of fixed size, and its capitals are made small in a register. Lines of 57 bytes take four fifths of the time
-//! of the general path, and get the same fingerprint, which `tests/properties.rs` checks.
+//! Most of a short text's cost is paid once for each text. So a line is not normalised, its words are stored in a table
+//! of fixed size, and its capitals are made small in a register. Lines of 57 bytes take four fifths of the time of the
+//! general path, and get the same fingerprint, which `tests/properties.rs` checks.
 
 use std::ops::Range;
 
@@ -39,7 +39,7 @@ struct LineWords<'a> {
     small: u64,
     /// The small letters of a long word.
     folded: Vec<u8>,
-    /// 0 is a free slot.
+    /// The hashes in their slots; 0 is a free slot.
     hashes: [u64; SLOTS],
     tally: &'a mut Tally,
     /// Whether a word has the hash 0, which marks a free slot in `hashes`.
@@ -49,7 +49,7 @@ struct LineWords<'a> {
 impl LineWords<'_> {
     #[inline(always)]
     fn insert(&mut self, hash: u64) {
-        // Neither free nor of the same hash.
+        // A taken slot is not free, and has another hash.
         let is_taken = |slot: usize| self.hashes[slot].min(self.hashes[slot] ^ hash) != 0;
         let mut slot = hash as usize % SLOTS;
         while is_taken(slot) {
@@ -66,7 +66,7 @@ impl TokenSink for LineWords<'_> {
     fn word(&mut self, token: Range<usize>) -> Result<()> {
         let hash = match bytes_at(self.text, token.start, token.end) {
             Some(bytes) => hash_1_to_8(bytes | self.small & lowest_bytes(token.len()), token.len()),
-            // A word of more than eight bytes, or any in a line of fewer than eight.
+            // A word of more than eight bytes, or a word in a line of fewer than eight bytes.
             None => long_word(&self.text[token], [self.small, 0], &mut self.folded, Seeded(0), |_, hash| Ok(hash))?,
         };
         self.insert(hash);

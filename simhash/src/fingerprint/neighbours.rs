@@ -1,4 +1,4 @@
-//! Pairs of neighbouring features: what texts are compared by, beside their features.
+//! Pairs of neighbouring features. Texts are compared by them in addition to their features.
 //!
 //! Two features are neighbours if one directly follows the other in a run: two words, whatever separates them, or two
 //! shingles of which one begins a token later. So order counts, and texts of few different words do not all resemble
@@ -62,7 +62,7 @@ impl<S: FeatureSink> FeatureSink for Neighbours<'_, S> {
     #[inline(always)]
     fn feature(&mut self, feature: &[u8], hash: u64) -> Result<()> {
         self.sink.feature(feature, hash)?;
-        // A short word may come in this form too.
+        // A short word arrives here if the sink's caller has its bytes as a slice.
         let id = match feature.len() {
             0..=8 => feature.iter().rev().fold(0, |id, byte| id << 8 | u64::from(*byte)),
             _ => hash,

@@ -34,7 +34,7 @@ const JOINERS: [char; 15] = [
     '.', ',', '\u{66b}', '\u{66c}', ':', '/', '\u{2044}', '_', '\'', '\u{2019}', '-', '\u{2010}', '\u{2012}',
     '\u{2013}', '\u{2212}',
 ];
-/// What Arabic and Persian have for a decimal point, and between thousands.
+/// The decimal point and the separator of thousands of Arabic and Persian.
 const ARABIC_POINT: char = '\u{66b}';
 const ARABIC_COMMA: char = '\u{66c}';
 /// The joiners that are written for a minus sign or a hyphen.
@@ -124,7 +124,7 @@ impl<F: FnMut(&str) -> Result<()>> TokenSink for NumberSink<'_, F> {
         Ok(())
     }
 
-    // A letter of a script written without spaces is no digit.
+    // A letter of a script written without spaces is not a digit.
     fn spaceless(&mut self, _: Range<usize>) -> Result<()> {
         Ok(())
     }
@@ -171,7 +171,7 @@ impl<F: FnMut(&str) -> Result<()>> NumberSink<'_, F> {
     }
 }
 
-/// A number with a point and commas in place of those of Arabic and Persian.
+/// Replaces the decimal point and the separators of Arabic and Persian by a point and commas.
 fn in_latin(written: &str) -> Result<Cow<'_, str>> {
     if !written.contains([ARABIC_POINT, ARABIC_COMMA]) {
         return Ok(written.into());

@@ -17,7 +17,7 @@ use crate::memory::with_capacity;
 use crate::text::ignore::Ignored;
 use crate::text::shingle::MAX_NGRAM;
 
-/// What features are made of.
+/// The kind of tokens from which features are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tokens {
@@ -41,13 +41,13 @@ pub enum Weight {
     Tf,
 }
 
-/// What is read of a text with markup.
+/// The part of a text with markup that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Markup {
     /// The text of an HTML document or of a part of one, without its markup.
     Html,
-    /// What a page of HTML is about, without what its template puts around it.
+    /// The main content of an HTML page, without its template's parts.
     Main,
 }
 
@@ -55,21 +55,21 @@ pub enum Markup {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     pub tokens: Tokens,
-    /// Number of tokens in a feature, 1 to 16. None: 1 word, 3 spaceless tokens, 4 characters.
+    /// The number of tokens in a feature, 1 to 16. None stands for 1 word, 3 spaceless tokens or 4 characters.
     pub ngram: Option<u8>,
     pub weight: Weight,
     /// Whether letters that differ only in case are the same.
     pub case_fold: bool,
     /// The seed of the features' hashes.
     pub seed: u64,
-    /// How much single features weigh; None if each weighs 1. Multiplies what `weight` gives.
+    /// The weights of single features; None if each weighs 1. They multiply the result of `weight`.
     pub weights: Option<Arc<WeightMap>>,
     /// The markup that is removed before the text is read; None if all of it is text.
     pub markup: Option<Markup>,
-    /// What does not count, in fingerprints and in comparing.
+    /// The parts of a text that do not count, in fingerprints and in comparing.
     pub ignore: Ignored,
-    /// What two texts must agree in, or else they have resemblance 0, and no band in common. Without effect on
-    /// fingerprints.
+    /// The properties in which two texts must agree; otherwise they have resemblance 0, and no band in common. Without
+    /// effect on fingerprints.
     pub same: Same,
 }
 
@@ -135,8 +135,8 @@ impl Options {
         })
     }
 
-    /// What [`Options::weigh`] returns for a weight of 1. With the option `weights`, it may be more than 1, so that all
-    /// weights are whole numbers.
+    /// The result of [`Options::weigh`] for a weight of 1. With the option `weights`, it may be more than 1, so that
+    /// all weights are whole numbers.
     pub(super) fn one(&self) -> u64 {
         self.weights.as_ref().map_or(1, |weights| weights.one())
     }
@@ -194,7 +194,7 @@ pub(crate) fn members(document: &str) -> Result<BTreeMap<String, &RawValue>, Inv
     read_json(document)
 }
 
-// What some options must be, as the ends of hints.
+// The allowed values of some options, as the ends of hints.
 const ALLOWED_IGNORE: &str = "an array of \"numbers\", \"ids\", \"urls\", \"accents\", \"hyphenation\"";
 const ALLOWED_SAME: &str = "an array of \"numbers\" and up to 64 words, each of up to 256 bytes";
 const MEANT_NUMBERS: &str =
@@ -239,8 +239,8 @@ fn read_ignored(value: &str) -> Result<Option<Ignored>, InvalidOptions> {
     Ok(Some(ignored))
 }
 
-/// The value of the option `same`, or else what it must be. Words such as "number" are refused, because "numbers" is
-/// probably meant.
+/// The value of the option `same`; an inner error with the allowed values if it is wrong. Words such as "number" are
+/// refused, because the user probably means "numbers".
 fn read_same(value: &str, options: &Options) -> Result<Result<Same, &'static str>, InvalidOptions> {
     let Some(mut words) = read_strings(value)? else { return Ok(Err(ALLOWED_SAME)) };
     let numbers = words.iter().any(|word| word == "numbers");

@@ -17,7 +17,7 @@ pub const COPY: f64 = 0.84;
 /// if a text has no feature. 0 if the texts do not agree in what the option `same` names.
 ///
 /// A pair weighs by its number of occurrences as a feature does, and by the option `weights` as the lighter of its two
-/// features. With `"tokens": "chars"`, there are no pairs, since sequences of characters have the order in them.
+/// features. With `"tokens": "chars"`, there are no pairs: sequences of characters contain their order.
 ///
 /// Features are told apart by their hashes, as in the fingerprint. That needs no memory for their bytes; among pairs of
 /// texts with a million features each, one in ten million has a collision. Costs as much as two to three fingerprints
@@ -26,7 +26,7 @@ pub fn resemblance(fingerprinter: &mut Fingerprinter, a: &str, b: &str) -> Resul
     Prepared::new(fingerprinter, a)?.resemblance_from(0.0, fingerprinter, b)
 }
 
-/// The features of a text, to be compared with those of other texts, which are read by the same options.
+/// The features of a text, to be compared with the features of other texts. All texts are read by the same options.
 #[derive(Debug)]
 pub struct Prepared {
     agreement: Agreement,
@@ -57,7 +57,7 @@ impl Prepared {
     /// The resemblance, or 0 if it is seen to be less than `least`; None if a text has no feature.
     fn compare(&self, least: f64, fingerprinter: &mut Fingerprinter, other: &str) -> Result<Option<f64>> {
         let agrees = fingerprinter.agreement(other)? == self.agreement;
-        // Of texts that do not agree, it only matters whether they have a feature.
+        // For texts that do not agree, it only matters whether they have a feature.
         let reached = if agrees { least } else { f64::INFINITY };
         let found = if fingerprinter.options.is_plain_set() {
             of_sets(&self.features.table, reached, fingerprinter, other)?
@@ -79,8 +79,8 @@ impl Prepared {
 fn of_sets(features: &FeatureTable, least: f64, fingerprinter: &mut Fingerprinter, other: &str) -> Result<Option<f64>> {
     let own = features.distinct() as u128;
     let (mut common, mut others, mut is_out_of_reach) = (0u128, 0u128, false);
-    // Features are looked up as they are read. To scan the slots of a finished table would take longer: most of them
-    // are free, and each branch on that is mispredicted.
+    // Features are looked up as they are read. A scan of the slots of a finished table would take longer: most slots
+    // are free, and branches on free slots are mispredicted.
     let count = |hashes: &[u64]| {
         let is_common = hashes.iter().filter(|hash| features.contains(**hash)).count();
         common += is_common as u128;
@@ -88,7 +88,7 @@ fn of_sets(features: &FeatureTable, least: f64, fingerprinter: &mut Fingerprinte
         // At best, the rest of the other text has all features of this one.
         let most = share(own, own, own + others);
         is_out_of_reach = least > 0.0 && !hashes.is_empty() && most.is_none_or(|most| most < least);
-        // Any error ends the reading. This one is not reported.
+        // Any error ends the reading. This error is not reported.
         if is_out_of_reach { Err(Error::TooManyFeatures) } else { Ok(()) }
     };
     let distinct = fingerprinter.count_compared(other, count);
@@ -98,7 +98,7 @@ fn of_sets(features: &FeatureTable, least: f64, fingerprinter: &mut Fingerprinte
     Ok(share(common, own, distinct? as u128))
 }
 
-/// The sum of the weights of a text's features, and that of the smaller of their weights in this and another text.
+/// The sum of the weights of a text's features, and the sum of the smaller of their weights in this and another text.
 pub(super) fn total_and_common(text: &WeightedFeatures, other: &WeightedFeatures, tick: &dyn Fn()) -> (u128, u128) {
     let (mut total, mut common) = (0, 0);
     for (hash, weight) in ticking(text.iter(), tick) {

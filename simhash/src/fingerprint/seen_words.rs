@@ -12,7 +12,8 @@ use crate::random::GOLDEN_RATIO;
 /// A cache of words of 1 to 8 bytes, none of which is 0.
 #[derive(Debug, Default)]
 pub struct SeenWords {
-    /// 0 is a free slot. Empty for a text in which a repetition is unlikely; otherwise a power of two.
+    /// The words in their slots; 0 is a free slot. Empty for a text in which repetitions are unlikely; otherwise, the
+    /// number of slots is a power of two.
     words: Vec<u64>,
     shift: u32,
 }

@@ -19,9 +19,9 @@ pub fn is_exact(options: &Options) -> bool {
 /// The sizes of the texts whose resemblance to a text of this size may be at least `least`: from `least * size` to
 /// `size / least`. All sizes if `least` is not more than 0.
 ///
-/// What two texts have in common is at most the smaller of them, and what they have together at least the larger. So
-/// their resemblance is at most the smaller weight divided by the larger. If sizes are rounded, the weight of the text
-/// may be less than its size by almost 1.
+/// The common weight of two texts is at most the smaller of their weights, and their joint weight at least the larger.
+/// So their resemblance is at most the smaller weight divided by the larger. If sizes are rounded, the weight of the
+/// text may be less than its size by almost 1.
 pub fn similar_sizes(size: i32, least: f64, is_exact: bool) -> RangeInclusive<i32> {
     /// Allows for more than the rounding of a resemblance, which is compared with `least`, and of the products here.
     const MARGIN: f64 = 1.0 - 1e-12;

@@ -1,11 +1,10 @@
-//! The sketch of a text: what is known of it without its features, to tell which texts cannot resemble each other.
+//! The sketch of a text: a summary without its features, by which texts that cannot resemble each other are recognised.
 //!
-//! Many of the texts that share a band with another one do not resemble it. The parities refute nearly all of these
-//! without reading a text. The hash of each feature, and of each pair of neighbours, leads to one of 256 bits, which is
-//! 1 if an odd number of them lead to it (Mitzenmacher, Pagh, Pham, WWW 2014). For each bit in which the parities of
-//! two texts differ, one text has a feature or a pair that the other lacks. So this never refutes two texts that
-//! resemble each other. It refutes most others of up to 600 features; longer ones have more different features than
-//! bits.
+//! Many texts that share a band do not resemble each other. The parities refute nearly all of these pairs without
+//! reading a text. The hash of each feature, and of each pair of neighbours, selects one of 256 bits. The bit is 1 if
+//! an odd number of hashes select it (Mitzenmacher, Pagh, Pham, WWW 2014). For each bit in which the parities of two
+//! texts differ, one text has a feature or a pair that the other lacks. So this never refutes two texts that resemble
+//! each other. It refutes most others of up to 600 features; longer ones have more different features than bits.
 
 use multiversion::multiversion;
 
@@ -14,10 +13,10 @@ use super::size::is_exact;
 
 /// The number of words of parities. With 32 bits each, a sketch has no padding.
 const PARITY_WORDS: usize = 8;
-/// The highest bits of a hash lead to a parity.
+/// The highest bits of a hash select a parity.
 const SHIFT: u32 = u64::BITS - (PARITY_WORDS * 32).ilog2();
 
-/// What is known of a text without its features.
+/// The summary of a text without its features.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sketch {
     /// The first [bands](super::bands) of the text.
@@ -52,7 +51,7 @@ impl DifferenceSketch {
 pub struct Comparison {
     /// The least weight of a feature that flips a parity, in units of the size.
     weight: u32,
-    /// By how much the difference of two sizes may exceed that of the weights.
+    /// The most by which the difference of two sizes may exceed the difference of the weights.
     rounding: i64,
 }
 
@@ -61,7 +60,7 @@ impl Comparison {
         Self { weight: options.weigh_count(1) as u32, rounding: i64::from(!is_exact(options)) }
     }
 
-    /// How much two texts differ at least: the weight of what only one of them has, in units of the size.
+    /// The least difference of two texts: the weight of what only one of them has, in units of the size.
     #[inline(always)]
     pub fn difference(self, a: &DifferenceSketch, b: &DifferenceSketch) -> i64 {
         let odd: u32 = a.parities.iter().zip(&b.parities).map(|(a, b)| (a ^ b).count_ones()).sum();

@@ -41,7 +41,8 @@ impl WeightMap {
         ignored: Ignored,
         seed: u64,
     ) -> Result<Result<Self, String>> {
-        // Only accents change how a feature is written. What the other classes remove is no feature of any text.
+        // Only the class `accents` changes how a feature is written. The other classes remove tokens, which are not
+        // features.
         let ignored = Ignored { accents: ignored.accents, ..Ignored::default() };
         let mut features = with_capacity(weights.len())?;
         for (feature, weight) in weights {
@@ -115,7 +116,7 @@ impl Hasher for Hashed {
     }
 
     fn write_u64(&mut self, hash: u64) {
-        // A map takes a place from the low bits, and compares the highest seven.
+        // A map takes a slot from the low bits, and compares the highest seven bits.
         self.0 = spread(hash, secret_factor()).wrapping_mul(1 << 32 | 1);
     }
 }

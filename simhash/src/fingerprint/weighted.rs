@@ -9,10 +9,10 @@ use crate::ticking::ticking;
 /// The distinct features of a text with their weights.
 #[derive(Debug)]
 pub struct WeightedFeatures {
-    /// Features and perhaps pairs of neighbours.
+    /// The features, perhaps with the pairs of neighbours.
     pub(super) table: FeatureTable,
     pub(super) options: Options,
-    /// Empty without pairs, and without the option `weights`.
+    /// The weights of pairs by the option `weights`; empty without pairs, and without this option.
     pub(super) pair_factors: PairFactors,
 }
 

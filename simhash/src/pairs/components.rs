@@ -102,11 +102,11 @@ fn split(ids: &mut Groups, compare: Compare<'_>, tick: &dyn Fn()) -> Result<()> 
     Ok(())
 }
 
-/// Sorts positions by a comparison that takes long, and that may be wrong; equal ones keep their order. `spare` has at
-/// least half as many elements.
+/// Sorts positions by a comparison that takes long, and that may contradict itself. Equal positions keep their order.
+/// `spare` has at least half as many elements.
 ///
-/// It compares about as few times as possible, and allocates nothing. The standard library's sorts panic if a
-/// comparison contradicts itself, as that of a user-defined type may. This one returns some order.
+/// It compares about as few times as possible, and allocates nothing. The comparison of a user-defined type may
+/// contradict itself: the standard library's sorts would panic, and this one returns some order.
 fn merge_sort(positions: &mut [u32], spare: &mut [u32], compare: &impl Fn(u32, u32) -> Ordering) {
     if positions.len() < 2 {
         return;

@@ -14,7 +14,7 @@ pub const DEFAULT_BLOCKS: i32 = 4;
 /// The most probes that a search may need in one block.
 pub const MAX_PROBES: u64 = 1 << 20;
 
-/// One block of a layout: `width` bits, the lowest of which is bit `shift` of the fingerprint.
+/// A block of a layout: `width` bits, of which bit `shift` of the fingerprint is the lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     shift: u32,
@@ -22,7 +22,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// Block `number` of a layout of `blocks` blocks; None if there is no such block. Block 0 is the most significant.
+    /// Block `number` of a layout of `blocks` blocks; None if it does not exist. Block 0 is the most significant.
     ///
     /// If 64 is not a multiple of `blocks`, the first blocks are one bit wider: 3 blocks have 22, 21 and 21 bits.
     #[inline]
@@ -108,7 +108,7 @@ impl Probed {
 }
 
 /// The blocks of a layout that a search within a distance looks up, with the smallest radii that miss nothing. None if
-/// there is no layout of `blocks` blocks.
+/// a layout of `blocks` blocks does not exist.
 pub fn probed_blocks(blocks: i32, max_distance: i32) -> Option<impl Iterator<Item = Probed>> {
     BLOCK_COUNTS.contains(&blocks).then(|| {
         (0..blocks).filter_map(move |number| {

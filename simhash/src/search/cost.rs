@@ -13,8 +13,8 @@ pub const PROBE_MICROSECONDS: f64 = 2.2;
 /// The cost of one index entry and its fingerprint, in microseconds. Measured like the probe: 0.035 to 0.07.
 pub const ENTRY_MICROSECONDS: f64 = 0.05;
 
-/// Number of probes of a search in all blocks. None if the layout cannot serve the search: there is no layout of so
-/// many blocks, or one block needs more than [`MAX_PROBES`].
+/// Number of probes of a search in all blocks. None if the layout cannot serve the search: it does not exist, or one
+/// block needs more than [`MAX_PROBES`].
 pub fn probes(blocks: i32, max_distance: i32) -> Option<u64> {
     probed_blocks(blocks, max_distance)?.try_fold(0, |sum, probed| {
         let count = probed.probe_count();
@@ -22,7 +22,7 @@ pub fn probes(blocks: i32, max_distance: i32) -> Option<u64> {
     })
 }
 
-/// The share of all possible fingerprints that are candidates of a search: at least one block is within its radius.
+/// The share of all possible fingerprints that are candidates of a search: within its radius in at least one block.
 pub fn uniform_share(blocks: i32, max_distance: i32) -> f64 {
     // The blocks of a uniform fingerprint are independent. Sum logarithms, because shares of 1e-9 would vanish in a
     // difference of products.

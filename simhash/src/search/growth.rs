@@ -32,7 +32,7 @@ pub struct Growth {
     spent: f64,
 }
 
-/// What has been looked up of a block.
+/// The progress of a search in a block.
 #[derive(Clone, Debug)]
 struct BlockProgress {
     block: Block,
@@ -42,7 +42,7 @@ struct BlockProgress {
     least_cost: f64,
 }
 
-/// What a search looks up next: the values of a block at a radius from that of the query.
+/// A step of a search: it looks up the values of a block that are at a radius from the query's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// The index of the layout in the argument of [`Growth::new`].
@@ -183,7 +183,7 @@ impl Growth {
     }
 
     /// The cheapest steps to find everything within a distance by the blocks of one layout, without the block at
-    /// `except`; None if there is no other block.
+    /// `except`; None if the layout has no other block.
     fn cheapest_steps(&self, blocks: &[BlockProgress], distance: i32, except: Option<usize>) -> Option<StepSequence> {
         let radii = blocks.iter().map(|progress| progress.radii).collect();
         let mut sequence = StepSequence { cost: 0.0, first: 0, radii };

@@ -121,7 +121,7 @@ impl CountedSample {
     fn new(sample: FingerprintSample, rows: f64) -> Result<Self> {
         let mut fingerprints = sample.fingerprints;
         fingerprints.sort_unstable();
-        // Take queries evenly spaced in sorted order, so that fingerprints that begin alike get their share.
+        // Take queries at even distances in the sorted fingerprints, so that each beginning gets its share.
         let queries = collect_exact(*QUERIES.end(), spaced_evenly(&fingerprints, *QUERIES.end()))?;
         let equal = fingerprints.chunk_by(u64::eq);
         let count_equal = |equal: &[u64]| EqualFingerprints { fingerprint: equal[0], count: equal.len() as u32 };

@@ -1,4 +1,4 @@
-//! Lock keys: near rows share a key, so that of two writers of near rows, one waits for the other in a table of locks.
+//! Lock keys. Near rows share a key, so one of their two writers waits for the other in a table of locks.
 
 use xxhash_rust::xxh3::xxh3_64_with_secret;
 
@@ -14,7 +14,7 @@ pub struct LockKeys<'a> {
     pub scope: u64,
 }
 
-/// Beyond this distance, all fingerprints share one key: with 17 parts, three of four pairs would anyway.
+/// Beyond this distance, all fingerprints share one key. With 17 parts, three of four pairs would share one anyway.
 const MAX_DISTANCE: i32 = 15;
 
 impl LockKeys<'_> {
@@ -23,11 +23,11 @@ impl LockKeys<'_> {
         self.keys(bands.iter().map(|band| u64::from(band.cast_unsigned())))
     }
 
-    /// The keys of a fingerprint, in ascending order. Fingerprints that differ in at most `max_distance` bits share a
-    /// key: of `max_distance` + 1 parts, one is equal.
+    /// The keys of a fingerprint, in ascending order: one for each of `max_distance` + 1 parts. Fingerprints that
+    /// differ in at most `max_distance` bits have an equal part, and so share a key.
     ///
-    /// One in 16,000 pairs of fingerprints that have nothing in common shares a key within the distance 3, one in 30
-    /// within 7, and one in 3 within 12.
+    /// Among pairs of unrelated fingerprints, one in 16,000 shares a key within the distance 3, one in 30 within 7, and
+    /// one in 3 within 12.
     pub fn of_fingerprint(&self, fingerprint: u64, max_distance: i32) -> Vec<u32> {
         if max_distance > MAX_DISTANCE {
             return self.keys([0].into_iter());

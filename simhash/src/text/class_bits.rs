@@ -1,9 +1,9 @@
-// What build.rs, which writes the table of characters' classes, and classes.rs, which reads it, share: the bits of a
-// class, and which characters stand for others. Both include this file.
+// The bits of a character's class, and the characters that stand for others. build.rs, which writes the table of
+// classes, and classes.rs, which reads it, both include this file.
 
 /// Mask of the kind: how the tokenizer treats a character of normalised text.
 pub const KIND: u8 = 0b11;
-/// Part of no token; ends the token before it.
+/// The character is part of no token; it ends the token before it.
 pub const SEPARATOR: u8 = 0;
 /// A letter of a script written with spaces, or a number of any script.
 pub const WORD: u8 = 1;
@@ -21,16 +21,16 @@ pub const BOUNDARY: u8 = 1 << 3;
 pub const REORDERS: u8 = 1 << 4;
 /// A decimal digit of any script.
 pub const DIGIT: u8 = 1 << 5;
-/// Nobody sees it (Default_Ignorable_Code_Point), so it is removed before normalisation, as NFKC_Casefold does.
+/// Nobody sees the character (Default_Ignorable_Code_Point): it is removed before normalisation, as by NFKC_Casefold.
 pub const INVISIBLE: u8 = 1 << 6;
 /// Writing may leave it out, so it is removed after normalisation: Arabic and Hebrew points, and characters that only
 /// stretch the connection of two letters (Joining_Type = Join_Causing).
 pub const OPTIONAL: u8 = 1 << 7;
 
-/// A hyphen, which is not written for a minus sign. Before a line break it is removed.
+/// A hyphen that is never written for a minus sign. Before a line break it is removed.
 pub const HYPHEN: char = '\u{2010}';
 
-/// The character that stands in a normal form for all that look like it.
+/// The character that represents `c`, and all that look like it, in a normal form.
 pub fn look_alike(c: char) -> char {
     match c {
         // Letters that are written for an apostrophe.
@@ -38,7 +38,7 @@ pub fn look_alike(c: char) -> char {
         // Yeh and kaf of Persian, and yeh without dots.
         '\u{649}' | '\u{6cc}' => '\u{64a}',
         '\u{6a9}' => '\u{643}',
-        // The commas of Romanian, which older text has as cedillas.
+        // The commas of Romanian: older texts have cedillas instead.
         '\u{218}' => '\u{15e}',
         '\u{219}' => '\u{15f}',
         '\u{21a}' => '\u{162}',

@@ -21,13 +21,13 @@ pub fn class(c: u32) -> u8 {
     CLASSES[usize::from(INDEX[c >> 8]) * 256 + (c & 255)]
 }
 
-/// The alphabet of a letter; None for letters of all other scripts, and for what is no letter.
+/// The alphabet of a letter; None for letters of all other scripts, and for characters that are not letters.
 pub fn alphabet(c: char) -> Option<Alphabet> {
     let range = ALPHABETS.partition_point(|(_, last, _)| *last < c);
     ALPHABETS.get(range).filter(|(first, ..)| *first <= c).map(|(.., alphabet)| *alphabet)
 }
 
-/// The character that stands in a normal form for this one, which has this class.
+/// The character that represents this one, which has this class, in a normal form.
 pub fn stand_in(c: char, class: u8) -> char {
     if class & DIGIT != 0 { ascii_digit(c, &ZEROS) } else { look_alike(c) }
 }

@@ -1,4 +1,4 @@
-//! What the option `ignore` leaves out of a text in normal form: numbers, ids, addresses, accents, hyphenation.
+//! The option `ignore`: removes numbers, ids, addresses, accents and hyphenation from a text in normal form.
 
 use std::ops::Range;
 
@@ -32,7 +32,8 @@ impl Ignored {
         self == Self::default()
     }
 
-    /// Removes what does not count from a text in normal form, and adds the steps to `places`. Needs memory for another
+    /// Removes the ignored parts from a text in normal form, and adds the steps to `places`. Needs memory for another
+    /// copy of the text.
     /// copy of the text.
     pub fn remove(self, normal: &mut String, mut places: Option<&mut Places>, tick: &dyn Fn()) -> Result<()> {
         let steps: [(bool, Step); 6] = [
@@ -63,7 +64,7 @@ fn remove_ids(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<
     const UUID: [usize; 5] = [8, 4, 4, 4, 12];
     let bytes = normal.as_bytes();
     let mut copied = 0;
-    // Of the last token: whether it is an id, and how many parts of a UUID end with it.
+    // Whether the last token is an id, and how many parts of a UUID end with it.
     let (mut is_last_id, mut parts) = (false, 0);
     let mut remove = |range: Range<usize>| {
         let token = &bytes[range.clone()];
@@ -184,7 +185,7 @@ fn domain(normal: &str, copied: usize, from: usize, at: usize) -> (usize, Option
         || points > 1 && is_one_of(WORD_TLDS)
         || last.len() > 1 && last.bytes().all(|byte| byte.is_ascii_alphabetic()) && rest.starts_with(['/', '?']);
     let is_domain = start < at && is_top_level && !normal[copied..start].ends_with(['.', '/', '\\', '_']);
-    // Only a path that is removed is read: one that is kept would be read again from each point in it.
+    // Read only a path that is removed: a path that is kept would be read again from each point in it.
     let path_end = || if rest.starts_with(['/', '?', '#', ':']) { url_end(normal.as_bytes(), end) } else { end };
     (end.max(at + 1), is_domain.then(|| start..path_end()))
 }
@@ -204,12 +205,12 @@ fn url_start(bytes: &[u8], from: usize, at: usize) -> Option<usize> {
     (is_www && !is_inside).then_some(at)
 }
 
-/// Where the address ends that byte `at` is in. That is between characters, because all of it is ASCII.
+/// Where the address ends that byte `at` is in. The end is between characters, because the address is ASCII.
 fn url_end(bytes: &[u8], at: usize) -> usize {
     at + bytes[at..].iter().take_while(|byte| is_in_url(**byte)).count()
 }
 
-/// Whether RFC 3986 has the character in an address: unreserved, reserved, or `%`.
+/// Whether RFC 3986 allows the character in an address: unreserved, reserved, or `%`.
 fn is_in_url(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte)
 }

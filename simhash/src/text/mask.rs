@@ -9,7 +9,7 @@ pub const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 /// The bit of each of eight bytes that is set in ASCII's small letters and digits, and not in capitals.
 pub const CASE_BITS: u64 = 0x2020_2020_2020_2020;
 
-/// One bit for each byte: 1 where `is` holds. The compiler vectorises the loop: 16 or more comparisons at a time.
+/// A mask with one bit for each byte: 1 where `is` holds. The compiler vectorises the loop: 16 or more bytes at a time.
 #[inline(always)]
 pub fn mask(chunk: &[u8; CHUNK], is: impl Fn(u8) -> bool) -> u64 {
     highest_bits(&chunk.map(|byte| u8::from(is(byte)) << 7))

@@ -271,8 +271,8 @@ fn reserve(out: &mut String, bytes: usize) -> Result<()> {
     Ok(out.try_reserve(bytes)?)
 }
 
-/// The end of the part of a span that starts at `start`: the next hyphen, which is in the span of the letter before it,
-/// but no part of that letter, unless marks in the next line are; or the end of the text.
+/// The end of the part of a span that starts at `start`: the next hyphen, or the end of the text. A hyphen is in the
+/// span of the letter before it. It ends this letter's part, unless the next line begins with marks.
 fn part_end(text: &str, start: usize) -> usize {
     let joins_marks = |after: &str| {
         let cut = line_break(after);
@@ -319,8 +319,8 @@ fn reserve_for_marks(bytes: usize) -> Result<()> {
     check_available(2 * marks * size_of::<u32>())
 }
 
-/// Appends what is seen of a span: letters in place of sequences with a joiner, no invisible characters, and no line
-/// breaks in words. The string has the capacity for it.
+/// Appends the visible characters of a span: letters in place of sequences with a joiner, no invisible characters, and
+/// no line breaks in words. The string has the capacity for it.
 fn push_visible(span: &str, visible: &mut String) {
     let mut at = 0;
     while let Some(c) = span[at..].chars().next() {
@@ -337,8 +337,8 @@ fn push_visible(span: &str, visible: &mut String) {
     }
 }
 
-/// The letter that a joiner makes of the end of a text: Malayalam's chillus, written so until Unicode 5.1, and
-/// Bengali's khanda ta, until Unicode 4.1.
+/// The letter that a joiner makes of the end of a text: Malayalam's chillus until Unicode 5.1, and Bengali's khanda ta
+/// until Unicode 4.1.
 fn joined_letter(before: &str) -> Option<char> {
     const LETTERS: [(&str, char); 7] = [
         ("\u{9a4}\u{9cd}", '\u{9ce}'),
@@ -371,7 +371,7 @@ fn is_invisible(c: char) -> bool {
     !c.is_ascii() && class(c.into()) & INVISIBLE != 0
 }
 
-/// Appends the characters that count of a text after NFKC and case folding. The string has the capacity for all.
+/// Appends the significant characters of a text after NFKC and case folding. The string has the capacity for all.
 struct SignificantWriter<'a> {
     out: &'a mut String,
     case_fold: bool,
@@ -417,7 +417,7 @@ pub fn base(c: char) -> char {
     }
 }
 
-/// Makes separators in a normal form what NFKC makes of them: see [`normalise`].
+/// Turns separators in a normal form into the separators that NFKC makes of them: see [`normalise`].
 pub fn normalise_separators(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<()> {
     let mut separator = String::new();
     for (start, c) in ticking(normal.char_indices(), tick) {

@@ -11,11 +11,11 @@ use crate::ticking::ticking;
 #[derive(Debug, Default)]
 pub struct Places(Vec<Edits>);
 
-/// Where a text differs from the one that it was made from: all else was copied. In order.
+/// The differences of a text from its source, in order. All other parts were copied.
 ///
-/// An edit is a part of the old text, and what stands in its place; both may be empty. Three numbers are stored for
-/// each, with seven bits in a byte: the bytes that were copied before it, and both lengths. So an edit of a letter
-/// takes three bytes. A text may have millions of these.
+/// An edit is a part of the old text, and the part of the new text that replaces it; both may be empty. Three numbers
+/// are stored for each, with seven bits in a byte: the bytes that were copied before it, and both lengths. So an edit
+/// of a letter takes three bytes. A text may have millions of these.
 #[derive(Debug, Default)]
 pub struct Edits {
     numbers: Vec<u8>,
@@ -42,7 +42,7 @@ impl Edits {
         *self = Self::default();
     }
 
-    /// The edits, and one beyond the end of the text: up to it, all is copied.
+    /// The edits, and a last one beyond the end of the text: all text before it is copied.
     fn iter(&self) -> impl Iterator<Item = Edit> {
         let mut bytes = self.numbers.iter().map(|byte| usize::from(*byte));
         let mut number = move || {
@@ -104,7 +104,8 @@ pub struct Finder<'a>(Vec<(Cursor<'a>, Cursor<'a>)>);
 type Cursor<'a> = Peekable<Box<dyn Iterator<Item = Edit> + 'a>>;
 
 impl Finder<'_> {
-    /// Where a part of the text stands in the source. A character of the source that has become several is one place.
+    /// Where a part of the text stands in the source. If a character of the source has become several, all of them
+    /// stand at this character.
     pub fn source(&mut self, part: Range<usize>) -> Range<usize> {
         self.0.iter_mut().fold(part, |Range { start, end }, (starts, ends)| {
             while starts.next_if(|edit| edit.new.end <= start).is_some() {}
@@ -147,7 +148,7 @@ pub fn rewrite(text: &mut String, step: Step, places: Option<&mut Places>, tick:
 }
 
 impl Rewriting<'_> {
-    /// Copies what stands before a part of the old text, and puts another text in its place.
+    /// Copies the old text before a part, and appends another text in place of the part.
     pub fn replace(&mut self, part: Range<usize>, with: &str) -> Result<()> {
         self.new.try_reserve(with.len() + self.old.len() - self.copied)?;
         self.new.push_str(&self.old[self.copied..part.start]);

@@ -55,7 +55,7 @@ impl<'t> Shingler<'t> {
         self.tokens == 0
     }
 
-    /// The last two tokens of the run, if it has as many.
+    /// The last two tokens of the run; None if it has fewer.
     #[inline]
     pub fn last_two(&self) -> Option<[Range<usize>; 2]> {
         let last = |i: usize| self.last[self.tokens.wrapping_sub(i) % RING];

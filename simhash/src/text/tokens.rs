@@ -237,8 +237,8 @@ fn letters_by_character(text: &[u8]) -> (u64, usize) {
     (starts, at)
 }
 
-/// One bit for each of the first 64 bytes of a text: 1 for a letter or digit, 0 past the end. None if one of the bytes
-/// is not ASCII. The text is not empty.
+/// A mask of the first 64 bytes of a text: 1 for a letter or digit, 0 past the end. None if one of the bytes is not
+/// ASCII. The text is not empty.
 #[inline(always)]
 fn ascii_words(text: &[u8]) -> Option<u64> {
     match text.first_chunk() {
@@ -252,8 +252,8 @@ fn is_ascii_word(byte: u8) -> bool {
     ((byte | 0x20).wrapping_sub(b'a') < 26) | (byte.wrapping_sub(b'0') < 10)
 }
 
-/// Does what [`ascii_words`] does, for 1 to 63 bytes. They are not copied to a padded chunk, because a CPU that reads
-/// what it has just written in several parts waits for the writes.
+/// Does what [`ascii_words`] does, for 1 to 63 bytes. They are not copied to a padded chunk: a CPU would have to wait
+/// until such a chunk, which is written in several parts, can be read.
 #[inline(always)]
 fn ascii_words_at_end(text: &[u8]) -> Option<u64> {
     let (eights, tail) = text.as_chunks::<8>();
@@ -269,7 +269,7 @@ fn ascii_words_at_end(text: &[u8]) -> Option<u64> {
     Some(mask | alphanumeric(last)? << (8 * eights.len()))
 }
 
-/// One bit for each of 8 bytes: 1 for a letter or digit. None if one of the bytes is not ASCII.
+/// A mask of 8 bytes: 1 for a letter or digit. None if one of the bytes is not ASCII.
 ///
 /// Adding 0x80 - x to a byte below 0x80 sets its high bit exactly if the byte is at least x, and carries nothing into
 /// the next byte.

@@ -12,7 +12,7 @@ use crate::ticking::sort;
 /// How a headline looks, with the parameters of `ts_headline`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// What stands before a match, and after it.
+    /// The strings before and after a match.
     pub start_sel: String,
     pub stop_sel: String,
     /// The most fragments; 0 for all of the text.

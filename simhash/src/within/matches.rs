@@ -32,7 +32,8 @@ const LETTERS_PER_LONG_RUN: usize = 64;
 const MIN_LONG_RUNS: usize = 1 << 12;
 const MAX_LONG_RUNS: usize = 1 << 20;
 
-/// Words in a row that a content and a clue share, perhaps with changed ones between them. Positions fit 32 bits,
+/// Consecutive words that a content and a clue share, perhaps with changed words between them. Positions fit 32 bits,
+/// because a text has at most 1 GB.
 /// because a text has at most 1 GB.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match {
@@ -41,11 +42,11 @@ pub struct Match {
     pub clue: Range<u32>,
     /// The words, and letters of scripts without spaces, that both have.
     pub words: u32,
-    /// Those between them that only one text has, or that differ.
+    /// The words between the shared ones that only one text has, or that differ.
     pub changed: u32,
 }
 
-/// What positions count.
+/// The unit of positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes of UTF-8, as Rust does.
@@ -186,7 +187,7 @@ fn each_token(
     })
 }
 
-/// Joins runs to matches: those between which at most `most` words differ.
+/// Joins runs to matches if at most `most` words differ between them.
 fn join_runs(tiles: impl Iterator<Item = Tile>, most: usize) -> impl Iterator<Item = Match> {
     let as_match = |Tile { content, clue, length }| {
         let [content, clue, words] = [content, clue, length].map(|number| number as u32);

@@ -1,5 +1,6 @@
-//! Texts within others. [`passages`] find them. [`mod@matches`] show where, for a [`headline`]: they are [`tiles`] of
-//! [`token`]s between shared [`starts`], in chains of [`links`].
+//! Texts within others: [`passages`] finds the texts, and [`mod@matches`] shows where they match, for a [`headline`]. A
+//! match is made of [`tiles`], runs of [`token`]s that both texts have, which begin at shared [`starts`]. The tiles are
+//! found by chains of [`links`].
 
 pub mod headline;
 mod links;

@@ -13,10 +13,10 @@
 //! windows of 3    77 31 58: 31      31 58 12: 12      passages: 12, 31
 //! ```
 //!
-//! Where more than [`GAP`] runs follow from one of these passages to the next, the run in the middle is a passage too.
-//! A search looks up all runs of its [`Clue`], so it finds each text that has [`GAP`] runs of the clue in a row.
-//! Passages at such even distances find more edited clues than the same number of passages by a shorter window: by
-//! measurement, .91 of the clues of 12 words of which two are changed, in place of .87. The runs with the smallest
+//! If a passage starts more than [`GAP`] runs after the passage before it, the run in the middle between them is a
+//! passage too. A search looks up all runs of its [`Clue`], so it finds each text that has [`GAP`] runs of the clue in
+//! a row. Passages at such even distances find more edited clues than the same number of passages by a shorter window:
+//! by measurement, .91 of the clues of 12 words of which two are changed, in place of .87. The runs with the smallest
 //! hashes of a long clue are enough.
 //!
 //! Passages are stored, so no change may alter one of them.
@@ -40,17 +40,17 @@ const LONG_RUN: usize = 4;
 const SPACELESS_RUN: usize = 5;
 /// The fewest characters that the words of a short run have.
 const SHORT_RUN_LETTERS: usize = 13;
-/// Runs of which one is a passage. If the last one has [`LONG_RUN`] words, it does not count: whatever their lengths,
-/// eleven words in a row have a window.
+/// The number of runs in a window, one of which is a passage. If the last run has [`LONG_RUN`] words, it does not
+/// count: so eleven consecutive words always have a window, whatever their lengths.
 const WINDOW: usize = 9;
-/// In each row of `GAP` runs, one is a passage.
+/// Of `GAP` consecutive runs, one is a passage.
 const GAP: usize = 5;
-/// A clue of this many words in a row, or of [`CERTAIN_LETTERS`], finds all texts that have them.
+/// A clue with this many consecutive words, or with [`CERTAIN_LETTERS`], finds all texts that have them.
 pub const CERTAIN_WORDS: usize = LONG_RUN + GAP - 1;
-/// The letters of a script without spaces.
+/// The same number for letters of a script without spaces.
 pub const CERTAIN_LETTERS: usize = SPACELESS_RUN + GAP - 1;
-/// If a text must have at least this many words of a clue, fewer runs of the clue are looked up. An index takes time
-/// that grows with the square of what is looked up.
+/// If a text must have at least this many words of a clue, fewer runs of the clue are looked up: the time of a look-up
+/// in an index grows with the square of their number.
 pub const MANY_WORDS: usize = 500;
 /// More tokens than a run has, and more runs than a window.
 const RECENT: usize = 16;
@@ -63,17 +63,17 @@ pub fn passages(fingerprinter: &mut Fingerprinter, text: &str) -> Result<Vec<u64
     selected_runs(fingerprinter, text, GAP)
 }
 
-/// The runs with the smallest hash of a window, and one between two that are more than `gap` runs apart.
+/// The run with the smallest hash of each window, and a run between two of these that are more than `gap` runs apart.
 fn selected_runs(fingerprinter: &mut Fingerprinter, text: &str, gap: usize) -> Result<Vec<u64>> {
     let mut window = Window::new(gap);
     each_run(fingerprinter, text, |run, hash| window.push(hash, run.len() == LONG_RUN))?;
     Ok(ascending(window.end()?, fingerprinter.tick))
 }
 
-/// What a search looks up to find a clue in other texts.
+/// The runs that a search looks up to find a clue in other texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clue {
-    /// The hashes of its runs, or of those with the smallest hashes, in the order of [`passages`].
+    /// The hashes of all runs, or of the runs with the smallest hashes, in the order of [`passages`].
     pub runs: Vec<u64>,
     pub length: Length,
     /// The texts in which the clue is found, if it stands there unchanged.
@@ -101,7 +101,7 @@ impl fmt::Display for Length {
     }
 }
 
-/// Which of the texts with a clue are found by its runs.
+/// The texts with a clue that are found by its runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// Few or none of the longer texts: the clue is shorter than a long run.
@@ -112,8 +112,9 @@ pub enum Found {
 }
 
 impl Clue {
-    /// Reads a clue of which a text must have at least this share. If that is [`MANY_WORDS`] or more, only the runs
-    /// with the smallest hashes are looked up. A clue of [`CERTAIN_WORDS`] or [`CERTAIN_LETTERS`] is found everywhere.
+    /// Reads a clue of which a text must have at least this share. If this share has [`MANY_WORDS`] words or more, only
+    /// the runs with the smallest hashes are looked up. A clue of [`CERTAIN_WORDS`] or [`CERTAIN_LETTERS`] is found
+    /// everywhere.
     pub fn new(fingerprinter: &mut Fingerprinter, text: &str, share: f64) -> Result<Self> {
         // Runs after a gap do not count: a text that goes on after the clue may have a longer run in the gap.
         let (mut runs, mut runs_in_a_row) = (Vec::new(), 0);
@@ -140,7 +141,7 @@ impl Clue {
         self.length.words + self.length.letters == 0
     }
 
-    /// An error for a clue that is too short. A clue without a word is no error: it is in no text.
+    /// An error for a clue that is too short. A clue without a word is not an error: no text contains it.
     pub fn too_short(&self) -> Option<ShortClue> {
         (self.found == Found::Few && !self.is_empty()).then_some(ShortClue(self.length))
     }
@@ -230,7 +231,8 @@ impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<E> {
         self.last[self.tokens % RECENT] = Token { hash: hash(token), letters, is_spaceless };
         self.tokens += 1;
         self.letters += usize::from(is_spaceless);
-        // Each run waits for the tokens of the longest, so that no shorter one that starts later overtakes it.
+        // Each run waits for the tokens of the longest run. Otherwise, a shorter run that starts later could overtake
+        // it.
         match self.tokens.checked_sub(SPACELESS_RUN) {
             None => Ok(()),
             Some(start) => self.emit_run(start, self.run_length(start)),
@@ -246,7 +248,7 @@ impl<E: FnMut(Range<usize>, u64) -> Result<()>> Runs<E> {
     fn run_length(&self, start: usize) -> usize {
         let letters: usize = (start..start + SHORT_RUN).map(|number| self.token(number).letters).sum();
         let is_short = letters >= SHORT_RUN_LETTERS;
-        // Without a branch, since nothing predicts which runs are short.
+        // It is unpredictable which runs are short, so nothing branches on it.
         if self.token(start).is_spaceless { SPACELESS_RUN } else { LONG_RUN - usize::from(is_short) }
     }
 
@@ -311,7 +313,7 @@ impl Window {
         if has_left {
             self.smallest = first;
         }
-        // One or two runs have come since the last window.
+        // The window has got one or two runs since the last call.
         for number in if has_left { first + 1 } else { last - 1 }..=last {
             let is_smaller = self.last[number % RECENT] <= self.last[self.smallest % RECENT];
             self.smallest = if is_smaller { number } else { self.smallest };
@@ -323,7 +325,7 @@ impl Window {
         self.select(self.smallest)
     }
 
-    /// Selects the run in the middle if a run is too far from the one that was selected last.
+    /// If a run is too far from the last selected one, selects the run in the middle between them.
     fn bridge(&mut self, run: usize) -> Result<()> {
         let distance = run - self.previous;
         if distance > self.gap { self.select(self.previous + distance / 2) } else { Ok(()) }

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::memory::filled;
 use crate::ticking::ticking;
 
-/// Bits of a set for each beginning of the clue: so many that few other beginnings have a number in the set by chance.
+/// Bits of a set for each beginning of the clue: enough to make it rare that another beginning is in the set by chance.
 const SET_BITS: usize = 12;
 /// The most tokens that a beginning needs for the weight of a run: five letters.
 const MOST_TOKENS: usize = 5;
@@ -63,8 +63,8 @@ impl Starts {
         self.is_empty = false;
     }
 
-    /// Whether a run of `length` tokens may start here. A run that is longer than a beginning has several, of which one
-    /// starts at each token until the last one ends with the run. Both texts have all of them.
+    /// Whether a run of `length` tokens may start here. A run that is longer than a beginning has several of them: one
+    /// starts at each token, and the last of them ends with the run. Both texts have all of them.
     #[inline]
     pub fn has(&self, start: usize, length: usize) -> bool {
         (start..start + 1 + length.saturating_sub(self.span)).all(|start| self.bits.has(start))

@@ -2,12 +2,12 @@
 //!
 //! The places of the clue where a run can start are in chains, by a hash of the run's first tokens. Runs of at least
 //! [`LONG`] tokens come first. For each token of the content, the longest run that starts with it is found, unless it
-//! is only the rest of the run of the token before it. Then the longest of all is taken, again and again. If a part of
-//! it has been taken meanwhile, the runs of its tokens are searched again. If there is no memory for all of these runs,
+//! is only the rest of the run of the token before it. Then the longest of all runs is taken, repeatedly. If a part of
+//! it has been taken meanwhile, the runs of its tokens are searched again. If the memory does not suffice for all runs,
 //! the longest are taken first, and then the others are searched again.
 //!
-//! All other runs are short. For each length, from the largest on, the chains are made anew. The first place in a chain
-//! that has the same tokens is the run, so one pass over the content takes all runs of this length, however often texts
+//! All other runs are short. For each length, from the largest on, new chains are made. The first place in a chain that
+//! has the same tokens is the run, so one pass over the content takes all runs of this length, however often texts
 //! repeat the same words.
 //!
 //! If all of the clue stands in the content, that is the only run. Otherwise, tiling takes linear time unless the texts
@@ -31,7 +31,7 @@ use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 /// A run of tokens that both texts have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// Its first token in the content, and in the clue.
+    /// The run's first token in the content, and in the clue.
     pub content: usize,
     pub clue: usize,
     pub length: usize,
@@ -39,8 +39,8 @@ pub struct Tile {
 
 /// The fewest tokens of a long run. Long runs of all lengths are looked for at once.
 const LONG: usize = 16;
-/// For each of these lengths, the places are listed where runs that are at least as long may start. One list is not
-/// enough: most runs of the least weight stand in both texts and, in texts of few words, most runs of seven tokens.
+/// For each of these lengths, the list of places where runs of at least this length may start. One list is not enough:
+/// most runs of the least weight stand in both texts and, in texts of few words, most runs of seven tokens.
 const LENGTHS: [usize; 3] = [0, 7, 9];
 /// Places of the clue that are looked at for one token: few after a work of `MAX_WORK` for each token of both texts.
 const MAX_PLACES: usize = 64;
@@ -48,7 +48,7 @@ const FEW_PLACES: usize = 8;
 const MAX_WORK: u64 = 128;
 /// Two texts with fewer tokens together may take the work of two texts with this many: some milliseconds.
 const FEW_TOKENS: usize = 8192;
-/// Places of a chain that are looked at for a shorter run: the first one that has its tokens is taken.
+/// Places of a chain that are looked at for a shorter run: the first place with the same tokens is taken.
 const MAX_OTHERS: usize = 4096;
 /// Work for a place, which is mostly in slow memory. Comparing two tokens is 1.
 const PLACE_WORK: u64 = 4;
@@ -56,9 +56,10 @@ const PLACE_WORK: u64 = 4;
 const PLACES_PER_CHAIN: usize = 8;
 
 /// Finds all runs, and overwrites their tokens in both texts; [`tiles_of`] reads the runs from the content. If the clue
-/// is shorter than a run, it is one. There is memory for `long_runs` runs of at least [`LONG`] tokens, two or more.
+/// is shorter than a run, it is a run. The memory suffices for `long_runs` runs of at least [`LONG`] tokens, two or
+/// more.
 pub fn tile<T: Token>(content: &mut [T], clue: &mut [T], long_runs: usize, tick: &dyn Fn()) -> Result<()> {
-    // The longest run is all of the clue. Found apart, it is found however often the texts repeat its parts.
+    // The longest run is all of the clue. It is searched apart, because texts may repeat its parts any number of times.
     if let Some(start) = find_clue(content, clue, tick)? {
         mark(&mut content[start..], clue, 0);
         return Ok(());
@@ -82,7 +83,7 @@ pub fn tile<T: Token>(content: &mut [T], clue: &mut [T], long_runs: usize, tick:
     Ok(())
 }
 
-/// Overwrites the tokens of a run, which starts at this place of the clue: those of the content with the place.
+/// Overwrites the tokens of a run, which starts at this place of the clue. The content's tokens then have the place.
 fn mark<T: Token>(content: &mut [T], clue: &mut [T], mut place: usize) {
     let base = (T::REST - T::TAKEN) as usize;
     for (index, (own, other)) in content.iter_mut().zip(clue).enumerate() {
@@ -112,7 +113,7 @@ pub fn tiles_of<T: Token>(content: &[T]) -> impl Iterator<Item = Tile> {
     })
 }
 
-/// Where all of the clue stands in the content (Knuth, Morris and Pratt 1977).
+/// Where the content has all of the clue (Knuth, Morris and Pratt 1977).
 fn find_clue<T: Token>(content: &[T], clue: &[T], tick: &dyn Fn()) -> Result<Option<usize>> {
     if clue.is_empty() || clue.len() > content.len() {
         return Ok(None);
@@ -170,19 +171,19 @@ const NO_RUN: Run = Run { length: 0, place: 0 };
 
 /// Runs of at least [`LONG`] tokens.
 struct LongRuns<'s> {
-    /// Where they may start in the content.
+    /// The tokens of the content at which long runs may start.
     starts: &'s Starts,
-    /// As keys: the length, and what is the larger the earlier the run starts.
+    /// The runs as keys: the length above, and below a number that is larger for an earlier start.
     longest: BinaryHeap<u64>,
-    /// The most keys, and the largest one for which there was no memory, or 0.
+    /// The most keys, and the largest key that was left out for lack of memory, or 0.
     most: usize,
     left_out: u64,
-    /// Which tokens start one of these. The runs of other tokens are rests of the run of the token before them.
+    /// Whether a token starts one of these runs. If not, its run is the rest of the run of the token before it.
     is_first: Bits,
 }
 
 impl LongRuns<'_> {
-    /// Adds a key. If there are too many, leaves out the smaller half: they are found again after the rest is taken.
+    /// Adds a key. If there are too many, leaves out the smaller half, which are found again after the rest is taken.
     fn push(&mut self, key: u64) -> Result<()> {
         let known = self.longest.len();
         if known == self.most {
@@ -242,7 +243,7 @@ impl<'a, T: Token> Tiling<'a, T> {
         self.clue.len() + scaled(hash, self.chain_count)
     }
 
-    /// The longest run that starts here, or `known` if none is longer; [`NO_RUN`] if that is shorter than a run can be.
+    /// The longest run that starts here, or `known` if no run is longer; [`NO_RUN`] if it is shorter than a run can be.
     /// Of short runs, the first one. Places of runs that have been taken leave their chain.
     fn longest_run(&mut self, start: usize, known: Run) -> Run {
         let Some((hash, shortest)) = beginning(&self.content[start..], self.length) else { return NO_RUN };
@@ -278,12 +279,12 @@ impl<'a, T: Token> Tiling<'a, T> {
         if found.length < shortest { NO_RUN } else { found }
     }
 
-    /// Whether so much work is done that whatever is found is taken.
+    /// Whether the work exceeds the limit, so that any run that is found is taken.
     fn is_late(&self) -> bool {
         self.work >= self.most_work
     }
 
-    /// Takes the runs of the length of the chains, if there are no longer ones.
+    /// Takes the runs of the length of the chains. The texts must not have longer ones.
     fn take_all(&mut self, starts: &Starts) {
         let mut start = 0;
         while start < self.content.len() {
@@ -293,7 +294,7 @@ impl<'a, T: Token> Tiling<'a, T> {
         }
     }
 
-    /// Takes the runs of at least [`LONG`] tokens. There is memory for `most` of them at a time.
+    /// Takes the runs of at least [`LONG`] tokens. The memory suffices for `most` of them at a time.
     fn take_long(&mut self, starts: &Starts, most: usize) -> Result<()> {
         let is_first = Bits::new(self.content.len(), self.tick)?;
         let mut long = LongRuns { starts, longest: BinaryHeap::new(), most, left_out: 0, is_first };
@@ -316,7 +317,7 @@ impl<'a, T: Token> Tiling<'a, T> {
         }
     }
 
-    /// Looks for the longest runs that start with these tokens, up to one whose run is known.
+    /// Searches the longest runs that start with these tokens, up to a token whose run is known.
     fn search(&mut self, long: &mut LongRuns<'_>, tokens: Range<usize>) -> Result<()> {
         let (mut start, mut last) = (tokens.start, NO_RUN);
         while start < tokens.end && (start == tokens.start || !long.is_first.has(start)) {

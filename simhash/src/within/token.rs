@@ -18,10 +18,10 @@ pub const UNKNOWN: u32 = 1;
 
 /// A token as a number, as small as its text allows.
 pub trait Token: Copy + Eq + Into<u32> {
-    /// From here on, numbers say that a token of the content is in a run. The first ones of a run write its place in
+    /// The least number that says that a token of the content is in a run. The first tokens of a run write its place in
     /// the clue, the lowest digit first.
     const TAKEN: u32;
-    /// A token in a run, after the place.
+    /// The number of a token of a run after those that write the place.
     const REST: u32;
     /// Digits of a place: no more than a run has tokens.
     const DIGITS: usize;

@@ -2,7 +2,7 @@
 
 use pgrx::pg_sys::{self, Datum, SysCacheIdentifier};
 
-/// Reads the row with these keys of a system cache; None if there is no such row.
+/// Reads the row with these keys of a system cache; None if it does not exist.
 ///
 /// # Safety
 /// The cache has as many keys, of these types, and its rows begin with a `T`.

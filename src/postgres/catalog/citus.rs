@@ -13,12 +13,12 @@ use crate::error::{Explain, Result, not_supported};
 use crate::expression::Expression;
 use crate::text::to_server;
 
-/// How Citus stores the rows of a table.
+/// Where Citus stores the rows of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Distribution {
     /// By the hash of this column: rows with the same value are in the same shard.
     Column(String),
-    /// In another way: rows with the same value of a column may be in several shards.
+    /// Not by the hash of a column: rows with the same value of a column may be in several shards.
     Other,
     /// All rows in one shard, which may have a copy on each server.
     OneShard,
@@ -31,7 +31,7 @@ const HASH: u8 = b'h';
 const NONE: u8 = b'n';
 const TWO_PHASE: u8 = b't';
 
-/// How Citus stores the rows of a table; None for a table that Citus does not manage, such as a shard.
+/// Where Citus stores the rows of a table; None for a table that Citus does not manage, such as a shard.
 pub fn distribution(table: Oid) -> Result<Option<Distribution>> {
     let read_row = |value: Values| {
         let read_character = |column| value(column).map_or(0, |value| value.value() as u8);
@@ -70,8 +70,8 @@ pub fn table_of_shard(shard: &Relation) -> Result<Option<Oid>> {
     Ok((shard.schema() == schema && (stem == table_name || is_shortened)).then_some(table))
 }
 
-/// The name of an object on a shard, without the number that Citus has added. It is the number of the shard or, for a
-/// trigger that was cloned to a partition, of the partitioned table's shard.
+/// The name of an object on a shard, without the number that Citus has added: the number of the shard or, for a trigger
+/// that was cloned to a partition, of the shard of the partitioned table.
 pub fn without_number(name: &str) -> &str {
     match split_shard_name(name) {
         Some((stem, number)) if table_with_shard(number).is_some() => stem,
@@ -92,7 +92,7 @@ fn table_with_shard(number: i64) -> Option<Oid> {
     look_up(c"pg_dist_shard", Some(key), read_table).flatten()
 }
 
-/// Refuses a table that Citus manages: its rows are in its shards, and it has none itself.
+/// Refuses a table that Citus manages: its rows are in its shards, and the table itself is empty.
 pub fn check_not_distributed(table: &Relation) -> Result<()> {
     if distribution(table.oid())?.is_none() {
         return Ok(());
@@ -110,8 +110,8 @@ pub fn is_coordinator() -> bool {
 /// The values of a row by the names of columns; None for NULL, and if the catalog has no such column.
 type Values<'a> = &'a dyn Fn(&CStr) -> Option<Datum>;
 
-/// Reads the first row of a catalog of Citus or, with a key, the first row whose column equals the value by the
-/// function of the key. None if there is no such row or catalog. The result of `read` must not point into the row.
+/// Reads the first row of a catalog of Citus; with a key, the first row whose column equals the value by the key's
+/// function. None if the row or the catalog does not exist. The result of `read` must not point into the row.
 fn look_up<T>(catalog: &CStr, key: Option<(&CStr, u32, Datum)>, read: impl FnOnce(Values) -> T) -> Option<T> {
     // SAFETY: only superusers can create tables in this schema. The catalog is open, and the row is read before the
     // scan ends. The function compares values of the column's type.

@@ -84,7 +84,7 @@ impl Column {
         &self.name
     }
 
-    /// The name of the type in SQL, with its modifier.
+    /// The name of the type in SQL, with its type modifier.
     pub fn type_name(&self) -> Result<String> {
         // SAFETY: format_type_with_typemod returns a palloc'd, NUL-terminated name.
         unsafe { from_server(pg_sys::format_type_with_typemod(self.data_type, self.type_modifier)) }
@@ -132,8 +132,8 @@ pub fn with_generated_columns_replaced(
     if replacements.peek().is_none() { expression } else { expression.with_columns_replaced(replacements) }
 }
 
-/// The attnum of the column with this name in a table that need not be locked, so the answer may change at any time.
-/// None if there is no such column, or if it is a system column.
+/// The attnum of the column with this name; None if it does not exist or is a system column. The table need not be
+/// locked, so the answer may change at any time.
 pub fn attnum_of(table: Oid, name: &CStr) -> Option<i16> {
     // SAFETY: get_attnum looks up a system cache; the name is NUL-terminated.
     let attnum = unsafe { pg_sys::get_attnum(table, name.as_ptr()) };

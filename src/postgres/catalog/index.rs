@@ -46,9 +46,9 @@ pub struct IndexKey {
 /// The form in which the expressions of an index are read.
 #[derive(Clone, Copy)]
 pub enum ExpressionForm {
-    /// As in plans: PostgreSQL folds their constants, which runs functions of the table's owner.
+    /// Expressions as in plans: PostgreSQL folds their constants, which runs functions of the table's owner.
     Planned,
-    /// As they are stored, so that nothing is evaluated.
+    /// Expressions as they are stored: nothing is evaluated.
     Stored,
 }
 
@@ -108,8 +108,8 @@ impl Index {
         from_bytes(self.name.to_bytes())
     }
 
-    /// Whether the index is not valid and can be dropped alone, as one that a failed command has left. An index that
-    /// another session is building CONCURRENTLY looks the same, and so does an incomplete one of a partitioned table.
+    /// Whether the index is not valid and can be dropped alone. A failed command leaves such an index. An index that
+    /// another session builds CONCURRENTLY looks the same, and so does an incomplete index of a partitioned table.
     pub fn is_left_behind(&self) -> bool {
         !self.is_valid && !self.is_partition && self.is_unconstrained
     }
@@ -121,7 +121,7 @@ impl Index {
 }
 
 impl IndexKey {
-    /// Whether the index compares the key, which is this column, as the column's type and collation do.
+    /// Whether the index compares the key, which is this column, by the column's type and collation.
     pub fn is_compared_as(&self, column: &Column) -> bool {
         self.collation == column.collation && btree_family(column.data_type) == Some(self.family)
     }
@@ -133,7 +133,7 @@ fn is_usable(index: &Relation) -> Option<bool> {
     unsafe { index.rd_index.as_ref() }.map(|row| row.indisvalid && row.indisready && row.indislive)
 }
 
-/// Whether ON CONFLICT can infer an index: a usable btree, unique, checked immediately, and of no exclusion constraint.
+/// Whether ON CONFLICT can infer an index: a usable, immediate, unique btree without an exclusion constraint.
 pub fn is_inferable(index: &Relation) -> bool {
     // SAFETY: `rd_index` is null, or the row of pg_index.
     let row = unsafe { index.rd_index.as_ref() };

@@ -47,7 +47,7 @@ pub fn schema_name(schema: Oid) -> Result<String> {
     }
 }
 
-/// The current qualified, quoted name of a relation, which is not locked; None if the relation does not exist.
+/// The current qualified, quoted name of a relation; None if it does not exist. The name is not locked.
 pub fn relation_sql(relation: Oid) -> Result<Option<String>> {
     let Some(name) = relation_name(relation)? else { return Ok(None) };
     // SAFETY: a look-up in a system cache.
@@ -110,7 +110,7 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
             let has_trusted_owner = row.and_then(|row| oid_in(&opened, row, owner)).is_some_and(is_trusted);
             let locked = match row {
                 Some(row) if !pg_sys::XactReadOnly && !has_trusted_owner => Some(lock_row(&opened, row)),
-                // There is no row, its owner is trusted, or the transaction is read-only.
+                // The row does not exist, its owner is trusted, or the transaction is read-only.
                 _ => None,
             };
             pg_sys::PopActiveSnapshot();
@@ -142,7 +142,7 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
     }
 }
 
-/// A copy of the row of an object, as the active snapshot sees it. A system cache may have a version that was removed.
+/// A copy of an object's row, as the active snapshot sees it. A system cache may have a version that was removed.
 ///
 /// # Safety
 /// There is an active snapshot, and the catalog has OIDs.
@@ -169,7 +169,7 @@ unsafe fn find_row(catalog: &Relation, object: Oid) -> Option<pg_sys::HeapTuple>
 /// The row is one of the catalog, and the column has OIDs.
 unsafe fn oid_in(catalog: &Relation, row: pg_sys::HeapTuple, column: i16) -> Option<Oid> {
     let mut is_null = true;
-    // SAFETY: the caller passes a row of the catalog, and a column of it unless the attnum is 0, which is no column.
+    // SAFETY: the caller passes a row of the catalog, and the attnum of one of its columns or 0, which is not a column.
     let value = unsafe { pg_sys::SPI_getbinval(row, catalog.rd_att, column.into(), &mut is_null) };
     (!is_null).then(|| Oid::from_u32(value.value() as u32))
 }

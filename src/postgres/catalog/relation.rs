@@ -30,13 +30,13 @@ pub const ACCESS_EXCLUSIVE: Lock = pg_sys::AccessExclusiveLock as Lock;
 pub struct Relation(PgRelation);
 
 impl Relation {
-    /// For a relation that cannot be dropped: it, its table or the partitioned table above it is locked already.
+    /// Opens a relation that cannot be dropped: a lock is held on it, its table or the partitioned table above it.
     pub fn open(relation: Oid) -> Self {
         Self::open_while_used(relation, ACCESS_SHARE)
     }
 
     pub fn open_while_used(relation: Oid, lock: Lock) -> Self {
-        // SAFETY: any OID may be opened. PostgreSQL raises an error if there is no such relation.
+        // SAFETY: any OID may be opened. PostgreSQL raises an error if the relation does not exist.
         Self(unsafe { PgRelation::with_lock(relation, lock) })
     }
 
@@ -118,7 +118,7 @@ impl Relation {
         self.indexes().into_iter().filter_map(|index| Self::open_until_end(index, ACCESS_SHARE))
     }
 
-    /// Whether the relation has files: a partitioned table has none, and an unlogged table has none on a standby, where
+    /// Whether the relation has files. A partitioned table has none. On a standby, an unlogged table has none:
     /// PostgreSQL raises its own error if the table is read.
     fn has_files(&self) -> bool {
         let is_logged = self.class().relpersistence as u8 == pg_sys::RELPERSISTENCE_PERMANENT;
@@ -189,7 +189,7 @@ pub fn may_select_rows(table: Oid) -> bool {
     result == pg_sys::AclResult::ACLCHECK_OK && !hides_rows(table, None)
 }
 
-/// The error for a relation that does not exist, or no longer.
+/// The error for a relation that does not exist, or no longer exists.
 pub fn no_such_relation(relation: Oid) -> ErrorReport {
     let message = format!("relation with OID {} does not exist", relation.to_u32());
     user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE, message)

@@ -115,9 +115,8 @@ fn xmax_members(infomask: u32, xmax: TransactionId) -> Vec<pg_sys::MultiXactMemb
     }
     if infomask & pg_sys::HEAP_XMAX_IS_MULTI != 0 {
         let mut members = std::ptr::null_mut();
-        // SAFETY: any number may be passed as a multitransaction: one that does not exist raises an error.
-        // GetMultiXactIdMembers pallocs as many members as it returns: none if all of them have ended, and it is no
-        // longer stored.
+        // SAFETY: any number may be passed as a multitransaction: a wrong number raises an error. GetMultiXactIdMembers
+        // pallocs as many members as it returns: none if all of them have ended and are no longer stored.
         unsafe {
             let count = pg_sys::GetMultiXactIdMembers(xmax, &mut members, false, is_only_locked(infomask));
             let Ok(count @ 1..) = usize::try_from(count) else { return Vec::new() };

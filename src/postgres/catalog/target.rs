@@ -28,10 +28,10 @@ pub struct Target {
 }
 
 impl Target {
-    /// Locks an ordinary or partitioned table that the current user owns, and calls `run` as its owner ([`as_owner`]),
-    /// so that a superuser runs no code of the owner as itself. An error if the table does not exist, is of another
-    /// kind, or has another owner. With a stronger lock than that of a SELECT, its names are locked too, and by
-    /// [`Target::family`] those of its inheritors.
+    /// Locks an ordinary or partitioned table that the current user owns, and calls `run` as the owner ([`as_owner`]),
+    /// so that a superuser does not run the owner's code as a superuser. An error if the table does not exist, is of
+    /// another kind, or has another owner. If the lock is stronger than a SELECT's, also locks the table's names, and
+    /// [`Target::family`] locks the names of its inheritors.
     pub fn lock<T>(oid: Oid, lock: Lock, run: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         Self::lock_of_kind(oid, lock, false, run)
     }
@@ -42,7 +42,7 @@ impl Target {
     }
 
     fn lock_of_kind<T>(oid: Oid, lock: Lock, may_be_matview: bool, run: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
-        // A user who may not change a table must not be able to lock it.
+        // Only a user who may change the table may lock it.
         check_is_owner(oid)?;
         if Relation::open_until_end(oid, lock).is_none() {
             return Err(no_such_relation(oid));
@@ -72,7 +72,7 @@ impl Target {
         members.into_iter().map(|member| Self::locked(member, self.has_locked_names)).collect()
     }
 
-    /// Opens the relation. Drop the result before a command: PostgreSQL changes no table that the session has open.
+    /// Opens the relation. Drop the result before a command: PostgreSQL does not change open tables.
     pub fn open(&self) -> Relation {
         Relation::open(self.oid)
     }
@@ -98,12 +98,12 @@ impl Target {
         self.relkind == pg_sys::RELKIND_PARTITIONED_TABLE
     }
 
-    /// Whether it is an ordinary table, which has rows of its own and can have indexes and triggers of its own.
+    /// Whether it is an ordinary table: only such a table has its own rows and can have its own indexes and triggers.
     pub fn is_ordinary(&self) -> bool {
         self.relkind == pg_sys::RELKIND_RELATION
     }
 
-    /// Whether it has rows and indexes of its own, as an ordinary table or as a materialized view.
+    /// Whether it has its own rows and indexes: it is an ordinary table or a materialized view.
     pub fn is_indexable(&self) -> bool {
         self.is_ordinary() || self.relkind == pg_sys::RELKIND_MATVIEW
     }
@@ -163,7 +163,7 @@ impl Target {
             .with_hint("Connect to the coordinator, and run the command there."))
     }
 
-    /// Refuses a partition: its columns can only change with those of the partitioned table.
+    /// Refuses a partition: its columns can only change together with the columns of the partitioned table.
     pub fn check_is_not_partition(&self) -> Result<()> {
         if !self.open().is_partition() {
             return Ok(());

@@ -19,7 +19,7 @@ pub fn btree_family(data_type: Oid) -> Option<Oid> {
     (cached.btree_opf != Oid::INVALID && cached.eq_opr != Oid::INVALID).then_some(cached.btree_opf)
 }
 
-/// The strategy of an operator in a family of btrees, such as `BTLessStrategyNumber`; None if it is in another one.
+/// The strategy of an operator in a family of btrees, such as `BTLessStrategyNumber`; None if it is not in the family.
 pub fn btree_strategy(operator: Oid, family: Oid) -> Option<u32> {
     // SAFETY: a look-up in a system cache.
     let strategy = unsafe { pg_sys::get_op_opfamily_strategy(operator, family) };

@@ -8,8 +8,8 @@
 //! isolation level of B; if A has rolled back, it is gone.
 //!
 //! A scan alone can miss a row that another transaction updates at the same time: if the new version gets an entry that
-//! the scan has passed, the scan finds only the old version, which is gone. From such a version, the scan goes on to
-//! the one that has replaced it. So it finds every row that is there from its beginning to its end.
+//! the scan has passed, the scan finds only the old version, which is gone. From such a version, the scan follows the
+//! replacements to the version that is there now. So it finds every row that is there from its beginning to its end.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -152,7 +152,7 @@ impl<'a> DirtyScan<'a> {
     /// Reads up to the next entry whose row is to be fetched; None at the end, or at the limit of refusals.
     ///
     /// # Safety
-    /// As for [`Self::next`].
+    /// `accepts` does not panic.
     unsafe fn next_entry(&mut self, accepts: impl Fn(i64) -> bool, skipped: &EntrySet) -> Option<()> {
         while !self.is_at_refusal_limit() {
             crate::interrupts::tick();
@@ -169,8 +169,8 @@ impl<'a> DirtyScan<'a> {
         None
     }
 
-    /// Fetches the version that has replaced those of an entry, which the dirty snapshot does not see. None if there is
-    /// none, or if the row was not replaced during the search: then the entry is not read again.
+    /// Fetches the version that has replaced an entry's versions, which the dirty snapshot does not see. None if it
+    /// does not exist, or if the row was not replaced during the search: then the entry is not read again.
     ///
     /// # Safety
     /// The scan has just read an entry.
@@ -218,16 +218,16 @@ impl Drop for DirtyScan<'_> {
     }
 }
 
-/// The row version at a tid or, if it was replaced, the one that is there now; None unless that is present.
+/// The row version at a tid or, if it was replaced, the version that has replaced it; None if it is not present.
 pub fn fetch_present<'a>(table: &Relation, tid: ItemPointerData, slot: &'a TableSlot) -> Option<RowVersion<'a>> {
     let mut snapshot = dirty_snapshot();
     let version = visible_from(table, (None, tid), slot, &mut snapshot);
     version.filter(|_| state_of(&snapshot) == VersionState::Present)
 }
 
-/// The version that the dirty snapshot sees, of a row of which one version is or was at this tid; None if the row was
-/// deleted, or moved to another partition. If it is known which transaction inserted the version at the tid, a row that
-/// took its place does not count.
+/// The version of a row that the dirty snapshot sees. One version of this row is or was at this tid. None if the row
+/// was deleted, or moved to another partition. If the transaction that inserted the version at the tid is known, a row
+/// that took its place does not count.
 fn visible_from<'a>(
     table: &Relation,
     (mut inserter, mut tid): (Option<TransactionId>, ItemPointerData),
@@ -256,7 +256,7 @@ fn dirty_snapshot() -> Box<pg_sys::SnapshotData> {
 
 /// The state of a row version that was just read under a dirty snapshot.
 fn state_of(snapshot: &pg_sys::SnapshotData) -> VersionState {
-    // The snapshot has the transaction in progress that has inserted the row, or else the one that is deleting it.
+    // The snapshot has the transaction in progress that has inserted the row or, otherwise, is deleting it.
     let depends = |id, speculation, inserts| VersionState::Depends { on: Transaction { id, speculation }, inserts };
     match (snapshot.xmin, snapshot.xmax) {
         (pg_sys::InvalidTransactionId, pg_sys::InvalidTransactionId) => VersionState::Present,

@@ -1,4 +1,4 @@
-//! A scan of a btree, entry by entry. Most entries are refused by a value in the index, so their rows are not fetched.
+//! A scan of a btree, entry by entry. A value in an entry decides whether its row is fetched; most entries are refused.
 
 use std::ops::RangeInclusive;
 
@@ -31,7 +31,7 @@ struct Included {
 /// The outcome of [`EntryScan::next`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryRead {
-    /// An entry, with the value of the included column; None if it is NULL or there is no such column.
+    /// An entry, with the value of the included column; None if the value is NULL or the column does not exist.
     Entry(Option<i64>),
     /// Many entries were refused. The caller must check for interrupts and call again.
     Pause,
@@ -42,9 +42,9 @@ pub enum EntryRead {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Fetched {
     Row,
-    /// There is no version that the snapshot sees.
+    /// The snapshot sees no version.
     Invisible,
-    /// There is no version that any transaction sees. The index marks the entry, which is not read again.
+    /// No transaction sees a version. The index marks the entry, which is not read again.
     Dead,
 }
 
@@ -101,8 +101,9 @@ impl EntryScan {
     /// Begins to look up an integer key after keys on the columns before it, and a range of the column after it.
     ///
     /// # Safety
-    /// The index has keys of PostgreSQL's own type `int4` and its order on the column after those of `before` and, with
-    /// a range, on the next one. It supports the keys before. The scan was begun with [`key_count`] keys.
+    /// The index has keys of PostgreSQL's own type `int4`, in its default order: the column after the columns of
+    /// `before`, and the next column if there is a range. It supports the keys before. The scan was begun with
+    /// [`key_count`] keys.
     pub unsafe fn look_up(
         &mut self,
         before: &[pg_sys::ScanKeyData],
@@ -136,8 +137,8 @@ impl EntryScan {
         unsafe { self.rescan(&mut keys) };
     }
 
-    /// Reads up to the next entry that is accepted: `accepts` returns true for its value of the included column, or
-    /// this value is NULL, or there is no such column.
+    /// Reads up to the next accepted entry: `accepts` returns true for its value of the included column, or the value
+    /// is NULL, or the column does not exist.
     ///
     /// # Safety
     /// `accepts` does not panic.

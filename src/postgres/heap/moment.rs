@@ -1,4 +1,4 @@
-//! Other transactions: which ones committed after a given moment, and waiting for them to end.
+//! Other transactions: which of them committed after a given moment, and waiting for them to end.
 
 use pgrx::pg_sys;
 

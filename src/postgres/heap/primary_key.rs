@@ -92,7 +92,7 @@ impl PrimaryKey {
         self.0.iter().zip(&a.0).zip(&b.0).map(compare).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     }
 
-    /// The key as PostgreSQL writes it in its messages: `(id)=(42)`. None if there is no key.
+    /// The key as PostgreSQL writes it in its messages: `(id)=(42)`. None if the key is empty.
     pub fn describe(&self, key: &KeyValue) -> Result<Option<String>> {
         if key.0.is_empty() {
             return Ok(None);
@@ -102,7 +102,7 @@ impl PrimaryKey {
     }
 
     /// The key as a JSON object: `{"id": 42}`. Values that are not integers are strings, which do not depend on the
-    /// session's settings. None if there is no key.
+    /// session's settings. None if the key is empty.
     pub fn to_json<'a>(&'a self, key: &KeyValue) -> Result<Option<String>> {
         if key.0.is_empty() {
             return Ok(None);

@@ -15,7 +15,7 @@ impl<'a> RowVersion<'a> {
     /// The row as a row version; None if its slot is not for stored rows of a heap table.
     pub fn new(row: Row<'a>) -> Option<Self> {
         let version = Self(row);
-        // SAFETY: a slot's operations identify its type. One of this type has a buffer unless its row is a copy.
+        // SAFETY: a slot's operations identify its type. A slot of this type has a buffer unless its row is a copy.
         let is_stored = unsafe {
             std::ptr::eq((*row.slot()).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple)
                 && (*version.slot()).buffer != pg_sys::InvalidBuffer as pg_sys::Buffer
@@ -83,8 +83,8 @@ impl<'a> RowVersion<'a> {
         Some(if is_multi { unsafe { pg_sys::HeapTupleGetUpdateXid(header) } } else { xmax })
     }
 
-    /// The transaction that deleted the version, and the tid of the version that it has put in its place; None if the
-    /// version is the row's last one. If the row has moved to another partition, the tid is that of no row.
+    /// The transaction that deleted the version, and the tid of the version that replaced it; None if the version is
+    /// the row's last one. If the row has moved to another partition, no row has this tid.
     pub fn replacement(self) -> Option<(TransactionId, ItemPointerData)> {
         let deleter = self.deleter()?;
         // SAFETY: the header is a stored row's.

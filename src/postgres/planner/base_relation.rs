@@ -38,12 +38,12 @@ pub struct Equality {
     pub share: f64,
 }
 
-/// What a path costs, in the planner's units.
+/// The costs of a path, in the planner's units.
 #[derive(Clone, Copy, Debug)]
 pub struct Costs {
-    /// Until its first row is returned.
+    /// The cost until the first row is returned.
     pub startup: f64,
-    /// Until its last row is returned.
+    /// The cost until the last row is returned.
     pub total: f64,
 }
 
@@ -51,7 +51,7 @@ impl BaseRelation {
     /// The relation for which the planner calls the hook; None if the planner has proved that it has no rows.
     ///
     /// # Safety
-    /// The arguments are those of the planner's `set_rel_pathlist_hook`, while it runs.
+    /// PostgreSQL has passed the arguments to its `set_rel_pathlist_hook`, which is running.
     pub unsafe fn new(
         root: *mut pg_sys::PlannerInfo,
         relation: *mut pg_sys::RelOptInfo,
@@ -103,7 +103,7 @@ impl BaseRelation {
     /// The costs of reading a page in random order and in sequence.
     pub fn page_costs(&self) -> (f64, f64) {
         let (mut random, mut sequential) = (0.0, 0.0);
-        // SAFETY: the tablespace is that of the table; the results are written to the two numbers.
+        // SAFETY: the table has this tablespace; the results are written to the two numbers.
         unsafe { pg_sys::get_tablespace_page_costs(self.rel_info().reltablespace, &mut random, &mut sequential) };
         (random, sequential)
     }
@@ -113,7 +113,7 @@ impl BaseRelation {
     pub fn pages_fetched(&self, needed: f64, pages: f64, outer: Outer) -> f64 {
         // SAFETY: the set is valid, or null.
         let relations = unsafe { members(outer.0) }.filter_map(|relid| self.planner().relation(relid));
-        // Like PostgreSQL, assume that the scan runs once for each row of the smallest relation.
+        // PostgreSQL too assumes that the scan runs once for each row of the smallest relation.
         let loops = relations.map(|relation| relation.rows).reduce(f64::min).unwrap_or(1.0);
         if loops <= 1.0 {
             return needed;
@@ -207,7 +207,7 @@ impl BaseRelation {
         self.index_infos().flat_map(|index| unsafe { expressions(index.indexprs) }).collect()
     }
 
-    /// The number of pages of an index; None if it is not one of the table.
+    /// The number of pages of an index; None if the table does not have this index.
     pub fn index_pages(&self, index: Oid) -> Option<f64> {
         self.index_infos().find(|info| info.indexoid == index).map(|info| f64::from(info.pages))
     }
@@ -277,7 +277,7 @@ impl BaseRelation {
         unsafe { nodes(self.rel_info().indexlist).into_iter().map(|index: *mut pg_sys::IndexOptInfo| &*index) }
     }
 
-    /// Whether an expression refers to columns of this table, and of no other.
+    /// Whether an expression refers to columns of this table, and to no others.
     pub fn owns(&self, expression: Expression) -> bool {
         // SAFETY: the planner and the expression are valid.
         unsafe { pg_sys::bms_equal(pg_sys::pull_varnos(self.root, expression.as_ptr()), self.rel_info().relids) }
@@ -311,7 +311,7 @@ impl BaseRelation {
         cost
     }
 
-    /// What the planner knows of the paths whose parameters come from `outer`; null if that is empty.
+    /// The planner's information on paths whose parameters come from `outer`; null if `outer` is empty.
     fn parameters(&self, outer: Outer) -> *mut pg_sys::ParamPathInfo {
         // An empty set must be null.
         let outer = if outer.is_empty() { std::ptr::null_mut() } else { outer.0 };

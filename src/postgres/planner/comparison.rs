@@ -14,7 +14,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Reads a condition as a comparison of the column that `is_column` recognises; None if it is another condition.
+    /// Reads a condition as a comparison of the column that `is_column` recognises; None for any other condition.
     ///
     /// PostgreSQL has simplified conditions on booleans: `b = true` is `b`, and `b = false` is `NOT b`.
     pub fn read(condition: Expression, is_column: impl Fn(Expression) -> bool) -> Option<Self> {

@@ -29,7 +29,7 @@ pub enum Compared {
 }
 
 impl Planner {
-    /// The running planner; None for a null pointer, which it passes when it simplifies an expression outside a query.
+    /// The running planner; None for a null pointer, which PostgreSQL passes to simplify an expression outside a query.
     ///
     /// # Safety
     /// `root` is null or points to the running planner's state.
@@ -38,7 +38,7 @@ impl Planner {
     }
 
     /// The only table whose columns an expression refers to: its index in the range table, and its OID. None if the
-    /// expression refers to several relations, to none, or to one that is not a table.
+    /// expression refers to several relations, to none, or to a relation that is not a table.
     pub fn table_of(self, expression: Expression) -> Option<(i32, Oid)> {
         // SAFETY: the planner and the expression are valid. The range table has an entry for each relation of the set.
         unsafe {

@@ -23,7 +23,7 @@ impl BaseRelation {
     /// them, and to the rows of each path.
     pub fn apply_estimates(&self, estimates: &[ConditionEstimate]) {
         estimates.iter().for_each(|estimate| self.set_share(estimate));
-        // The parent of a family: of the partitions or inheritors of a table, or of the parts of a UNION ALL.
+        // The relation is the parent of the partitions or inheritors of a table, or of the parts of a UNION ALL.
         if self.range_table_entry().inh {
             self.sum_rows();
         }
@@ -58,7 +58,7 @@ impl BaseRelation {
         }
     }
 
-    /// Sets the planner's estimate of a condition. If both tables of a join have one, the smaller one counts.
+    /// Sets the planner's estimate of a condition. If both tables of a join have an estimate, the smaller one counts.
     fn set_share(&self, estimate: &ConditionEstimate) {
         let &ConditionEstimate { condition, mut share, mut share_of_outer } = estimate;
         // SAFETY: the condition is valid, and its estimates are plain numbers, which the planner computes once. The

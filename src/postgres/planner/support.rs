@@ -8,7 +8,7 @@ use super::semi_join::is_semi_or_anti;
 use crate::error::Result;
 use crate::expression::{Expression, expressions};
 
-/// What the planner asks of a support function.
+/// A request of the planner to a support function.
 pub enum Request {
     /// An expression that is equivalent to the call with these arguments, and may be cheaper.
     Simplify { arguments: Vec<Expression> },

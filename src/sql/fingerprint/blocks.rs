@@ -1,9 +1,9 @@
 //! `simhash_block`.
 //!
-//! It is LEAKPROOF, so that it can be used in an index scan under row-level security. A leakproof function must never
-//! fail while a query runs, because whether it is called at all may depend on rows that the user may not see. So a
-//! layout that does not exist is an error if it is known when the query is planned: as a constant, or as a parameter in
-//! a custom plan. Otherwise, the function returns NULL.
+//! `simhash_block` is LEAKPROOF, so that it can be used in an index scan under row-level security. A leakproof function
+//! must never fail while a query runs: whether it is called may depend on rows that the user may not see. So a wrong
+//! layout is an error only if it is known when the query is planned: as a constant, or as a parameter in a custom plan.
+//! Otherwise, the function returns NULL.
 
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
@@ -48,7 +48,7 @@ pub fn check_layout(blocks: i32) -> Result<i32> {
     )))
 }
 
-/// A block of a layout; an error if there is no such layout or block.
+/// A block of a layout; an error if the layout or the block does not exist.
 fn checked_block(block: i32, blocks: i32) -> Result<Block> {
     check_layout(blocks)?;
     Block::new(block, blocks).ok_or_else(|| {

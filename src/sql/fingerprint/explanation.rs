@@ -35,7 +35,7 @@ fn simhash_explain(
             with_fingerprinter(&document.options, |fingerprinter| Ok(document.explain(fingerprinter, texts)))?
                 .map_err(unfit_criterion)?
         }
-        // For a NULL argument: one row, in which all other columns are NULL.
+        // For a NULL argument, one row with NULL in all other columns.
         _ => vec![Check { what: "near", ..Check::default() }],
     };
     let to_sql_text = |text: Option<String>| text.map(|text| text_from_utf8(&text));

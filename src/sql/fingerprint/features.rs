@@ -46,7 +46,7 @@ fn simhash_containment(a: RawText<'_>, b: RawText<'_>, options: RawJsonb<'_>) ->
     with_fingerprinter(&options, |fingerprinter| containment(fingerprinter, a, b))
 }
 
-/// The texts, weights and hashes of features. Each text is made only when its row is fetched, in that row's memory.
+/// The texts, weights and hashes of features. Each text is made when its row is fetched, in memory of that row.
 fn rows(features: FeatureList) -> impl Iterator<Item = (AnyElement, f64, i64)> {
     let one = features.one() as f64;
     (0..features.positions()).filter_map(move |position| {

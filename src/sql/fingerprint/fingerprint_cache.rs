@@ -27,8 +27,7 @@ const MAX_CACHED_TEXT_BYTES: usize = 8 << 20;
 struct FingerprintCache {
     text: CachedText,
     last: Option<LastText>,
-    /// The number of bands that were asked for with the options of the last text, so that those of the next text are
-    /// computed at once.
+    /// The most bands that were asked for with the last text's options. The next text gets as many at once.
     bands: usize,
 }
 
@@ -37,7 +36,7 @@ struct LastText {
     computed: Computed,
 }
 
-/// What has been computed for a text: None if the text has no feature.
+/// The results for a text: None if the text has no feature.
 enum Computed {
     Fingerprint(Option<u64>),
     Summary(Option<Rc<Summary>>),
@@ -56,7 +55,7 @@ thread_local! {
     static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 
-/// The fingerprint of a text; None if it has no feature. Costs a comparison if text and options are the last ones.
+/// The fingerprint of a text; None if it has no feature. Only compares the text if text and options are the last ones.
 pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Option<u64>> {
     CACHE.with_borrow_mut(|cache| {
         match cache.computed(content, options) {
@@ -70,7 +69,7 @@ pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Optio
     })
 }
 
-/// The options by which a fingerprint was made of a text; None unless it is the last one.
+/// The options of the last text, if this is its fingerprint and no bands of it were computed; otherwise None.
 pub fn options_of_last(fingerprint: u64) -> Option<Options> {
     CACHE.with_borrow(|cache| {
         let LastText { options, computed } = cache.last.as_ref()?;
@@ -78,8 +77,8 @@ pub fn options_of_last(fingerprint: u64) -> Option<Options> {
     })
 }
 
-/// The fingerprint, the size and at least `bands` bands of a text, up to [`MAX_BANDS`]; None if it has no feature.
-/// Costs a comparison if text and options are the last ones.
+/// The fingerprint, the size and at least `bands` bands of a text, up to [`MAX_BANDS`]; None if it has no feature. Only
+/// compares the text if text and options are the last ones.
 pub fn summary(content: TextArgument<'_>, options: &Options, bands: usize) -> Result<Option<Rc<Summary>>> {
     CACHE.with_borrow_mut(|cache| {
         if cache.last.as_ref().is_some_and(|last| !last.options.makes_same_fingerprints(options)) {
@@ -103,15 +102,15 @@ pub fn summary(content: TextArgument<'_>, options: &Options, bands: usize) -> Re
 }
 
 impl FingerprintCache {
-    /// What has been computed of a text; None unless it is the last one, and was read by options that make the same
-    /// fingerprints and bands. Bands by the option `same` contain those without it.
+    /// The cached results for a text; None unless it is the last text, and its options make the same fingerprints and
+    /// bands. A summary with the option `same` also serves without it.
     fn computed(&self, content: TextArgument<'_>, options: &Options) -> Option<&Computed> {
         let last = self.last.as_ref().filter(|last| options.has_bands_for(&last.options));
         last.filter(|_| self.text.has_identity(content.identity())).map(|last| &last.computed)
     }
 
-    /// Computes something of a text. The cache is empty until [`Self::remember`]: after an error or a cancelled query,
-    /// it must not pair this text with what has been computed of the last one.
+    /// Computes a result for a text. The cache is empty until [`Self::remember`]: after an error or a cancelled query,
+    /// it must not pair this text with the results of the last one.
     fn compute<T>(
         &mut self,
         content: TextArgument<'_>,

@@ -1,7 +1,7 @@
 //! Functions without a table. [`simhash`] and [`aggregate`] make fingerprints, by [`options`] that
 //! [`weights_aggregate`] helps to choose; [`distance`] and [`blocks`] read them. [`features`], [`resemblance`],
-//! [`passages`], [`matches`] and [`explanation`] compare texts. [`fingerprint_cache`] stores what has been computed of
-//! the last text.
+//! [`passages`], [`matches`] and [`explanation`] compare texts. [`fingerprint_cache`] stores the results for the last
+//! text.
 
 mod aggregate;
 pub mod blocks;

@@ -38,8 +38,8 @@ struct CachedDocument<T> {
 const MAX_DOCUMENT_BYTES: usize = 128 << 10;
 /// The memory that the JSON parser and the map of weights take for each byte of a document, in bytes: 5 MB at most.
 const MEMORY_PER_BYTE: usize = 40;
-/// How many documents are cached: a row may have several fingerprints. With their options, they take 100 kB for a
-/// thousand weights, and 12 MB at most; criteria take as much.
+/// The number of documents that are cached: a row may have several fingerprints. With their options, documents of a
+/// thousand weights take 100 kB, and the largest ones 12 MB; criteria take as much.
 const MAX_CACHED_DOCUMENTS: usize = 4;
 
 /// The options in a document; an error if they are invalid or the document is too long.
@@ -59,7 +59,7 @@ pub fn read_criterion(document: JsonDocument<'_>) -> Result<CriterionDocument> {
     CRITERIA.with(|cache| cache.read(document, CriterionDocument::from_json))
 }
 
-/// The error for a criterion that does not fit what is compared.
+/// The error for a criterion that is not for this kind of source.
 pub fn unfit_criterion(invalid: InvalidOptions) -> ErrorReport {
     invalid_options(invalid, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE)
 }
@@ -82,7 +82,7 @@ pub fn laid_over(document: &str, others: &str) -> Result<String> {
 
 impl<T: Clone> DocumentCache<T> {
     fn read(&self, document: JsonDocument<'_>, from_json: impl Fn(&str) -> Result<T, InvalidOptions>) -> Result<T> {
-        // A text may not be JSON at all. A jsonb always is, so an error means that its content is wrong.
+        // A text may not be JSON. A jsonb always is JSON, so an error means that its content is wrong.
         let (bytes, is_jsonb, malformed) = match document {
             JsonDocument::Text(text) => (text, false, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION),
             JsonDocument::Jsonb(jsonb) => (jsonb, true, PgSqlErrorCode::ERRCODE_INVALID_PARAMETER_VALUE),
@@ -99,7 +99,7 @@ impl<T: Clone> DocumentCache<T> {
             return Ok(cached[0].parsed.clone());
         }
         drop(cached);
-        // There must be memory to read the document, and to report what is wrong with it. If the JSON parser got no
+        // Memory to read the document, and to report an error in it, must be available. If the JSON parser got no
         // memory, or PostgreSQL none for an error with a long key, the process would end, and PostgreSQL would end all
         // sessions.
         check_available(bytes.len() * MEMORY_PER_BYTE).map_err(algorithm_error)?;

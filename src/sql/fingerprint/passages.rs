@@ -39,8 +39,8 @@ fn simhash_passages(content: RawText<'_>, options: RawJsonb<'_>) -> Result<Vec<i
         .map(|hashes| hashes.into_iter().map(u64::cast_signed).collect())
 }
 
-/// The hashes of a clue's runs, which a search looks up. An error unless `share`, the part of the clue that a text must
-/// have, is 0 to 1.
+/// The hashes of a clue's runs, which a search looks up. `share` is the part of the clue that a text must have. An
+/// error unless it is from 0 to 1.
 #[pg_extern(sql = false)]
 fn simhash_clue(content: TextArgument<'_>, share: f64, options: RawJsonb<'_>) -> Result<Vec<i64>> {
     if !(0.0..=1.0).contains(&share) {
@@ -84,7 +84,7 @@ fn refuse_short(clue: &Clue) -> Result<()> {
         .with_hint("Use LIKE or full text search for shorter clues."))
 }
 
-/// Sends a notice, once a statement, if some texts that have the clue may not be found.
+/// Sends a notice, once a statement, if a search may miss texts that have the clue.
 fn notice_incomplete(clue: &Clue) {
     // SAFETY: a statement is running, and this only reads when it began.
     let statement = unsafe { pg_sys::GetCurrentStatementStartTimestamp() };

@@ -21,13 +21,13 @@ use simhash::fingerprint::{Fingerprinter, Summary};
 use super::fingerprint_cache::{self, with_fingerprinter};
 use super::options::{JsonDocument, read_options};
 
-/// The most bytes of the features that are cached, and of each of the two texts, as they are passed. By the default
-/// options, half a million features and pairs of neighbours have 8 MB.
+/// The limit on the cached features, in bytes, and on each of the two texts as they are passed. By the default options,
+/// half a million features and pairs of neighbours take 8 MB.
 const MAX_CACHED_FEATURE_BYTES: usize = 8 << 20;
 
 #[derive(Default)]
 struct LastTexts {
-    /// What has been computed of `text`.
+    /// The cached results for `text`.
     computed: Option<ComputedText>,
     text: CachedText,
     /// The other text of the last call.
@@ -38,7 +38,7 @@ struct LastTexts {
 struct ComputedText {
     options: Options,
     features: Option<Prepared>,
-    /// Its bands, if they were asked for.
+    /// The text's fingerprint, size and bands, if they were asked for.
     summary: Option<Rc<Summary>>,
 }
 
@@ -87,8 +87,7 @@ pub fn are_near(texts: [TextArgument<'_>; 2], criterion: TextCriterion, options:
 }
 
 impl LastTexts {
-    /// Calls `compare` with what has been computed of one of two texts, and with this text and the other one. Caches
-    /// what has been computed afterwards.
+    /// Calls `compare` with the results for one of two texts, this text, and the other one. Then caches the results.
     fn with_computed<T>(
         &mut self,
         texts: [TextArgument<'_>; 2],

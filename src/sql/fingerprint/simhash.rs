@@ -80,8 +80,7 @@ fn corrupted_tsvector() -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_DATA_CORRUPTED, "tsvector is corrupted")
 }
 
-/// The bits that `('x' || digits)::bit(64)` has: a missing digit is 0, and digits after the 16th do not matter. NULL
-/// where that cast is an error.
+/// The bits of `('x' || digits)::bit(64)`, or NULL if it is an error. Missing digits are 0; only 16 digits count.
 #[pg_extern(sql = false)]
 fn simhash_from_hex(digits: RawText<'_>) -> Option<i64> {
     let mut bits = 0u64;

@@ -1,7 +1,7 @@
 //! `simhash_weights(content, options)`: learns the value of the option `weights` from texts.
 //!
 //! The aggregate is not parallel: a worker would have to send its whole sample, and reading the texts takes most of the
-//! time. Since few texts are needed, a query that reads a part of a large table (TABLESAMPLE) saves more.
+//! time. Few texts are needed, so a query that reads a part of a large table (TABLESAMPLE) saves more time.
 
 use pgrx::datum::Internal;
 use pgrx::{AnyElement, PgMemoryContexts, pg_extern};
@@ -16,8 +16,8 @@ use simhash::fingerprint::options::Options;
 use super::options::{JsonDocument, read_options};
 use crate::sql::arguments::required;
 
-/// Most bytes of the weights, as `jsonb`: about 110 features. The expressions of an index on a band have the options
-/// three times, in one row of pg_index. With these weights, the row fits into a page whatever the features are.
+/// The limit on the weights, in bytes as `jsonb`: about 110 features. The expressions of an index on a band have the
+/// options three times, in one row of pg_index. With these weights, any such row fits into a page.
 const MAX_BYTES: usize = 7 << 9;
 
 /// The state of the aggregate: the options of the first row, which must be the same for all rows, and the sample.
@@ -39,7 +39,7 @@ fn simhash_weights_add(
         let new = WeightsState { options: options.clone(), sample: TextSample::new(TABLE_SAMPLE) };
         memory.leak_and_drop_on_delete(new)
     };
-    // SAFETY: the state is one that this function has made.
+    // SAFETY: only this function makes the state.
     let (state, weights) = unsafe { aggregate_state(state, call, "simhash_weights", create) }?;
     if weights.options != options {
         return Err(invalid_parameter("the options of simhash_weights differ between rows")

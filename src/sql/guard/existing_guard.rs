@@ -1,4 +1,4 @@
-//! The guard that a table has, as its trigger says.
+//! The guard of a table, as its trigger defines it.
 
 use std::ffi::CStr;
 
@@ -15,16 +15,16 @@ use crate::sql::functions::ExtensionSchema;
 /// The trigger of a guard.
 pub struct ExistingGuard {
     pub oid: pg_sys::Oid,
-    /// Whether PostgreSQL has cloned the trigger from that of the partitioned table.
+    /// Whether PostgreSQL has cloned the trigger from the partitioned table's trigger.
     pub is_clone: bool,
     pub arguments: Vec<String>,
-    /// Whether it fires before each row that is inserted or updated, as that of simhash_guard.
+    /// Whether the trigger fires before each row that is inserted or updated, like a trigger of `simhash_guard`.
     pub fires_before_each_row: bool,
-    /// When it fires, as `pg_trigger` has it.
+    /// `tgenabled` of `pg_trigger`: when the trigger fires.
     pub tgenabled: u8,
 }
 
-/// The guard of a table; None if it has none. An error if another trigger has a guard's name, or the guard another one.
+/// The guard of a table; None if it has none. An error if the trigger is not a guard, or the guard has another name.
 pub fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<ExistingGuard>> {
     let relation = table.open();
     // SAFETY: a trigger has a NUL-terminated name.

@@ -1,4 +1,4 @@
-//! What `simhash_guards` shows of each guard of a database: its definition, and why it does not decide.
+//! The rows of `simhash_guards`: the definition of each guard of a database, and why it does not decide.
 
 use std::ffi::CStr;
 use std::panic::AssertUnwindSafe;
@@ -55,7 +55,7 @@ fn read_definition(arguments: &[u8]) -> Result<String> {
 }
 
 /// Why the guard with this trigger, as `pg_trigger` stores it, does not decide about the rows of a table; None if it
-/// does, as far as the first row shows. Only for the table's owner is the guard tried on that row: others could pass
+/// decides, as far as the first row shows. The guard is tried on that row only for the table's owner: others could pass
 /// arguments of their own, and learn from the errors about rows that they may not read.
 #[pg_extern(sql = false)]
 fn simhash_guard_error(
@@ -85,7 +85,7 @@ fn simhash_guard_error(
                 try_guard(target, &arguments, call)
             })?;
         }
-        // The name is checked last: under another name, the guard decides all the same.
+        // The name is checked last: under another name, the guard still decides.
         if name.to_bytes() != TRIGGER_NAME.as_bytes() {
             let message = format!("the trigger is not named {TRIGGER_NAME}, so others may fire after it");
             return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message));
@@ -95,8 +95,7 @@ fn simhash_guard_error(
     try_in_subtransaction(AssertUnwindSafe(check)).err().map(|error| text_from_server_string(&error)).transpose()
 }
 
-/// Locks a table, its partitions, their indexes and the tables above it; an error if that would wait, as a list of
-/// guards must not.
+/// Locks a table, its partitions, their indexes and the tables above it; an error if it would have to wait for a lock.
 fn lock_at_once(target: Oid) -> Result<()> {
     // SAFETY: any OID may be locked.
     let try_lock = |relation: Oid| unsafe { pg_sys::ConditionalLockRelationOid(relation, ACCESS_SHARE) };

@@ -82,7 +82,8 @@ fn simhash_unguard(target: Option<pg_sys::Oid>, call: Call<'_>) -> Result<()> {
     })
 }
 
-/// What a user asks for. None stands for what the existing guard has or else the default, an empty text for no value.
+/// The arguments of `simhash_guard`. None stands for the existing guard's value or, without one, the default. An empty
+/// text stands for no value.
 struct AskedGuard {
     schema: ExtensionSchema,
     action: Option<Action>,
@@ -120,8 +121,8 @@ impl AskedGuard {
         if is_unchanged { Ok(()) } else { create_trigger(schema, table, &arguments) }
     }
 
-    /// Takes what is not asked for from the existing guard, except a source column that no longer exists, and the
-    /// mark column if the action is not mark.
+    /// Takes the omitted arguments from the existing guard, except a source column that no longer exists, and the mark
+    /// column if the action is not mark.
     fn completed_from(mut self, old: Option<&Arguments>, table: &Relation) -> Result<Self> {
         let Some(old) = old else { return Ok(self) };
         let is_gone = |column: String| Ok(Column::find(table, &column)?.is_none());
@@ -139,8 +140,8 @@ impl AskedGuard {
         Ok(self)
     }
 
-    /// Finds the source, the columns and the tables to search. Returns the trigger's arguments, and these tables. Fails
-    /// here where the trigger would fail for each row.
+    /// Finds the source, the columns and the tables to search. Returns the trigger's arguments, and these tables. An
+    /// error if the trigger would fail for each row.
     fn resolved(self, table: &Target, relation: &Relation) -> Result<(Arguments, Vec<SearchedTable>)> {
         check_is_whole(table)?;
         let (action, scope) = (self.action.unwrap_or(Action::Reject), self.scope.unwrap_or_default());
@@ -197,7 +198,7 @@ fn warn_of_shared_key(table: &Target, relation: &Relation) -> Result<()> {
     Ok(())
 }
 
-/// The error for a partition that has the guard of its table, and cannot get another one.
+/// The error for a partition that has its table's guard, and cannot get another one.
 fn already_guarded(guard: &ExistingGuard, partition: &str) -> Result<ErrorReport> {
     let name = table_of_original(guard.oid)?.map_or(Ok(None), relation_name)?.unwrap_or_default();
     let message = format!("partition \"{partition}\" has the guard of table \"{name}\"");
@@ -258,9 +259,9 @@ fn create_trigger(schema: ExtensionSchema, table: &Target, arguments: &[String])
     restore.iter().try_for_each(|command| execute(command).map(drop))
 }
 
-/// The commands that make the triggers of a table and of its partitions fire when they do now: CREATE OR REPLACE
-/// TRIGGER enables all of them. Says which guards of partitions it replaces. An error if another trigger of a partition
-/// has the guard's name.
+/// The commands that restore when the triggers of a table and of its partitions fire: CREATE OR REPLACE TRIGGER enables
+/// all of them. Reports the guards of partitions that it replaces. An error if another trigger of a partition has the
+/// guard's name.
 fn commands_to_restore_states(schema: ExtensionSchema, table: &Target) -> Result<Vec<String>> {
     let mut commands = Vec::new();
     // CREATE TRIGGER takes the same lock, and so does ALTER TABLE ... DISABLE TRIGGER.

@@ -58,8 +58,8 @@ impl Bits {
         (expression.bit_length() == Some(FINGERPRINT_BITS)).then_some(Self::BitString(expression.without_relabelling()))
     }
 
-    /// Reads an operand of type `bit` of the operator `#`, whose other operand has length 64; None for another length.
-    /// An unknown length is checked by a cast in the query, whose error has the SQLSTATE of `#` for different lengths.
+    /// Reads an operand of the operator `#` for bit strings, whose other operand has length 64; None for another known
+    /// length. If the length is unknown, the query checks it by a cast, which fails with the SQLSTATE of `#`.
     pub fn of_checked_bit_string(expression: Expression) -> Option<Self> {
         match expression.bit_length() {
             Some(_) => Self::of_bit_string(expression),
@@ -67,7 +67,7 @@ impl Bits {
         }
     }
 
-    /// The bits as an expression of type `bigint`; None if there is no cast to it.
+    /// The bits as an expression of type `bigint`; None if they cannot be cast to it.
     pub fn bigint(self) -> Option<Expression> {
         match self {
             Self::Bigint(bigint) | Self::Hex { bigint, .. } => Some(bigint),
@@ -75,7 +75,7 @@ impl Bits {
         }
     }
 
-    /// Whether both are the same bits, from the same expression.
+    /// Whether both expressions give the same bits.
     pub fn equals(self, other: Self) -> bool {
         match (self, other) {
             (Self::Bigint(own), Self::Bigint(other)) => own.equals(other) || FingerprintCall::are_equal(own, other),

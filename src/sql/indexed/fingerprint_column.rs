@@ -1,4 +1,4 @@
-//! The fingerprint that the name of a column means: the column itself, or the indexed expression that is made from it.
+//! The fingerprint that a column's name stands for: the column, or the indexed expression that is made from the column.
 
 use pgrx::prelude::*;
 use postgres::catalog::column::Column;
@@ -16,8 +16,8 @@ pub const DEFAULT_NAME: &str = "simhash";
 const NO_FINGERPRINT_HINT: &str =
     "simhash_attach adds the fingerprint column, named simhash by default, or its indexes.";
 
-/// The column that an argument `fingerprint` means. If a table without a column of the default name has indexes on
-/// expressions alone, it is the column from which their fingerprint is made; an error if there are several.
+/// The column that the argument `fingerprint` names. If a table has no column of the default name, but indexes on
+/// expressions, it is the column from which their fingerprint is made; an error if there are several.
 pub fn meant_column(table: &Relation, name: &str) -> Result<String> {
     if name != DEFAULT_NAME || Column::find(table, name)?.is_some() {
         return Ok(name.to_owned());
@@ -44,8 +44,8 @@ pub fn meant_column(table: &Relation, name: &str) -> Result<String> {
     }
 }
 
-/// The fingerprint that a column's name means; an error if the column neither holds fingerprints nor is the source of
-/// indexed ones.
+/// The fingerprint that a column's name stands for. An error unless the column holds fingerprints, or an indexed
+/// fingerprint is made from it.
 pub fn named_fingerprint(table: &Relation, name: &str) -> Result<RowValue> {
     let column = Column::named(table, name).map_err(|error| error.with_hint(NO_FINGERPRINT_HINT))?;
     if let Some(fingerprint) = fingerprint_of(table, &column)? {
@@ -58,7 +58,7 @@ pub fn named_fingerprint(table: &Relation, name: &str) -> Result<RowValue> {
         .with_hint(NO_FINGERPRINT_HINT))
 }
 
-/// The fingerprint in a column, or the indexed one that is made from it; None if there is none.
+/// The fingerprint in a column, or the indexed fingerprint that is made from the column; None if neither exists.
 pub fn fingerprint_of(table: &Relation, column: &Column) -> Result<Option<RowValue>> {
     // SAFETY: getBaseType looks up a system cache; the column's type exists.
     if unsafe { pg_sys::getBaseType(column.data_type) } == pg_sys::INT8OID {
@@ -101,7 +101,7 @@ fn indexed_expressions(table: &Relation) -> Vec<Expression> {
     distinct
 }
 
-/// The generated column that stores these bits as a `bigint`; None if there is none.
+/// The generated column that stores these bits as a `bigint`; None if no column does.
 pub fn column_of(table: &Relation, bits: Bits) -> Option<Column> {
     let mut columns = Column::all(table).filter(|column| column.is_stored && column.data_type == pg_sys::INT8OID);
     columns.find(|column| column.generation(table).is_some_and(|generation| Bits::of_bigint(generation).equals(bits)))

@@ -59,10 +59,10 @@ impl SampledTable {
         })
     }
 
-    /// A sample of the fingerprints, and their number in the table, which is exact for a small table. With a scope,
-    /// both are of the largest group of rows with the same values in its columns: there, searches cost most.
+    /// A sample of the fingerprints, and their number in the table. For a small table, the number is exact. With a
+    /// scope, both are of the largest group of rows with the same scope values, where searches cost most.
     ///
-    /// Whole pages are sampled, each with the same chance, in all partitions and inheritors. The same table gives the
+    /// The sample has whole pages of all partitions and inheritors, each with the same chance. The same table gives the
     /// same sample: a sample scan always starts at the first page, unlike a sequential scan.
     pub fn sample(&self) -> Result<(FingerprintSample, f64)> {
         let mut sample = FingerprintSample::new().map_err(algorithm_error)?;
@@ -75,7 +75,7 @@ impl SampledTable {
         let largest_group = self.largest_group(&from)?;
         let query = format!("SELECT {}::pg_catalog.int8 {from}{largest_group}", self.fingerprint_sql);
         let query = Query::parse(to_server(&query)?)?;
-        // The table and its column are locked, but other ones, and other functions, may have got their names.
+        // The table and its column are locked, but other tables, columns or functions may have got their names.
         let is_fingerprint =
             |returned: &Expression| returned.without_relabelling().equals(self.fingerprint.without_relabelling());
         if query.table() != Some(self.oid) || !query.output_expressions().first().is_some_and(is_fingerprint) {
@@ -108,7 +108,7 @@ impl SampledTable {
         })
     }
 
-    /// The number of pages of the table and its inheritors, or of the table's shards if Citus distributes it.
+    /// The number of pages of the table and its inheritors; of the table's shards if Citus distributes it.
     fn pages(&self) -> Result<f64> {
         let members = with_inheritors(self.oid, ACCESS_SHARE);
         if distribution(self.oid)?.is_some() {

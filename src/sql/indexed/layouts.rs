@@ -57,7 +57,7 @@ impl ScopedBlock {
 /// The indexed blocks of one layout, one index each.
 pub type Layout = Vec<IndexedBlock>;
 
-/// The blocks that all members of a family have indexed within a scope: the partitions of a table, or a table and its
+/// The blocks that all members of a family have indexed within a scope. A family is a table with its partitions or
 /// inheritors. `fingerprint` is the column that has the fingerprint, or from which it is made; `scope` has columns in
 /// any order. An index with a predicate does not count: it leaves out rows. Locks the members and their indexes.
 ///
@@ -89,13 +89,13 @@ pub fn blocks_of_family(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Ve
     common
 }
 
-/// The blocks of a fingerprint that are keys of these indexes of a table, which have the fingerprint too.
+/// The blocks of a fingerprint among the keys of these indexes of a table. Each index must have the fingerprint too.
 pub fn indexed_blocks(
     table: &Relation,
     indexes: impl IntoIterator<Item = Relation>,
     fingerprint: RowValue,
 ) -> Vec<ScopedBlock> {
-    // The planner has folded the constants of an expression; those of a column's generation expression are stored.
+    // The planner has folded the constants of an expression, but not the constants of a column's generation expression.
     let form = match fingerprint {
         RowValue::Column(_) => ExpressionForm::Stored,
         RowValue::Expression(_) => ExpressionForm::Planned,
@@ -103,7 +103,7 @@ pub fn indexed_blocks(
     blocks_in(table, indexes, fingerprint, form)
 }
 
-/// The blocks of a fingerprint that these indexes have, with expressions as PostgreSQL stores or has planned them.
+/// The blocks of a fingerprint that these indexes have. `form` is the form of the fingerprint's expression.
 pub fn blocks_in(
     table: &Relation,
     indexes: impl IntoIterator<Item = Relation>,
@@ -124,7 +124,7 @@ pub fn blocks_in(
     blocks.collect()
 }
 
-/// The attnum in an index of a `bigint` that is this fingerprint: a key, or an included column. None if there is none.
+/// The attnum of this fingerprint in an index, as a `bigint` key or included column; None if it is absent.
 pub fn fingerprint_in(table: &Relation, index: &Index, fingerprint: RowValue) -> Option<i16> {
     let is_wanted = recogniser(table, fingerprint);
     let included = index.columns[index.keys.len()..].iter().map(|&column| RowValue::Column(column));
@@ -133,7 +133,7 @@ pub fn fingerprint_in(table: &Relation, index: &Index, fingerprint: RowValue) ->
     values.position(|value| value.expression(table).is_some_and(is_fingerprint)).map(|position| position as i16 + 1)
 }
 
-/// A test whether an expression is this fingerprint of a table.
+/// Returns a test whether an expression is this fingerprint of a table.
 fn recogniser(table: &Relation, fingerprint: RowValue) -> impl Fn(Expression) -> bool {
     let computation = fingerprint.computation(table);
     let bits = computation.map(Bits::of_bigint);
@@ -147,7 +147,7 @@ fn recogniser(table: &Relation, fingerprint: RowValue) -> impl Fn(Expression) ->
     }
 }
 
-/// Whether the first keys of an index, which are these columns, are compared as the columns' types and collations do.
+/// Whether an index compares its first keys, which are these columns, by the columns' types and collations.
 pub fn has_default_equality(table: &Relation, index: &Index, columns: &[i16]) -> bool {
     let mut keys = index.keys.iter().zip(columns);
     keys.all(|(key, &attnum)| Column::at(table, attnum).is_some_and(|column| key.is_compared_as(&column)))
@@ -158,7 +158,7 @@ pub fn is_search_served(indexed: &[Block], blocks: i32, max_distance: i32) -> bo
     probed_blocks(blocks, max_distance).is_some_and(|mut probed| probed.all(|probed| indexed.contains(&probed.block)))
 }
 
-/// These blocks by layout. A layout may lack some of its blocks.
+/// Groups blocks by layout. A layout may lack some of its blocks.
 pub fn layouts_of<'a>(indexed: impl Iterator<Item = &'a IndexedBlock> + Clone) -> Vec<Layout> {
     let layouts = BLOCK_COUNTS.map(|blocks| {
         let find = |block| indexed.clone().find(|other| (other.block, other.blocks) == (block, blocks)).copied();

@@ -26,7 +26,7 @@ pub struct BlockCall {
 }
 
 impl BlockCall {
-    /// Reads an expression as a block of a fingerprint; None if it is no such call.
+    /// Reads an expression as a block of a fingerprint; None if it is not such a call.
     pub fn read(expression: Expression) -> Option<Self> {
         let (function, arguments) = expression.call()?;
         ExtensionSchema::of_own_function(function, c"simhash_block", SIMHASH_BLOCK, c"simhash_block_support")?;
@@ -82,7 +82,7 @@ impl FingerprintCall {
         Self::read_one_of(&[(c"simhash_size", TEXT_AND_OPTIONS)], expression, schema)
     }
 
-    /// Reads a call of one of these functions, named with their argument types; None unless its options are constant.
+    /// Reads a call of one of these functions, given by name and argument types; None unless its options are constant.
     fn read_one_of(functions: &[(&CStr, &[Oid])], expression: Expression, schema: ExtensionSchema) -> Option<Self> {
         let (function, arguments) = expression.call()?;
         let (&source, options) = arguments.split_first()?;
@@ -108,7 +108,7 @@ impl FingerprintCall {
         Self::read(expression, ExtensionSchema::beside(function)?)
     }
 
-    /// Whether two expressions are the same fingerprint, though their options are written differently.
+    /// Whether two expressions are the same fingerprint, even if their options are written differently.
     pub fn are_equal(one: Expression, other: Expression) -> bool {
         let calls = Self::read_anywhere(one).zip(Self::read_anywhere(other));
         calls.is_some_and(|(one, other)| one.is_of(other.source, &other.options))

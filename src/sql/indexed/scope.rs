@@ -14,7 +14,7 @@ use postgres::error::{Explain, Result, invalid_parameter, user_error};
 use super::fingerprint_column::check_is_stored;
 use crate::sql::arguments::required;
 
-/// Names of columns, in the order in which they are keys of the indexes; empty if there is no scope.
+/// The names of the scope columns, in the order of the index keys; empty without a scope.
 #[derive(Default)]
 pub struct Scope(Vec<String>);
 
@@ -61,8 +61,8 @@ impl Scope {
         self.0.iter().map(check_column).collect()
     }
 
-    /// Checks the columns in a table, which comes first, and in its inheritors. Warns if, by a unique index of the
-    /// table, no row can have a near one within the scope.
+    /// Checks the columns in a table, which comes first in `family`, and in its inheritors. Warns if a unique index of
+    /// the table excludes near rows within the scope.
     pub fn check_family(&self, family: &[Target], source: &str) -> Result<()> {
         let checked = family.iter().map(|member| self.check(&member.open(), source));
         let columns = checked.collect::<Result<Vec<_>>>()?;
@@ -74,7 +74,7 @@ impl Scope {
         self.0.iter().map(|name| Ok(Column::find(table, name)?.map(|column| column.attnum))).collect()
     }
 
-    /// The conditions of a query on the scope's columns, for users: `tenant = $2 AND `. $1 is for what is searched for.
+    /// The conditions of a query on the scope's columns, for users: `tenant = $2 AND `. $1 is the searched value.
     pub fn condition(&self) -> String {
         let columns = self.0.iter().zip(2..);
         columns.map(|(name, number)| format!("{} = ${number} AND ", quote_identifier(name))).collect()
@@ -86,7 +86,7 @@ impl Scope {
     }
 }
 
-/// Warns if a unique index of a table is within a scope of these columns: no row is then near another one.
+/// Warns if the scope has all columns of a unique index of the table: a row is then never near another row.
 pub fn warn_of_unique(table: &Relation, scope: &[i16]) -> Result<()> {
     let Some(index) = unique_within(table, scope) else { return Ok(()) };
     let (table, index) = (table.name()?, index.name()?);

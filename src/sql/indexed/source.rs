@@ -20,7 +20,7 @@ use super::recognise::FingerprintCall;
 use crate::sql::fingerprint::options::{JsonDocument, read_options};
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
 
-/// What a source column has: fingerprints, or what they are made from.
+/// The content of a source column: fingerprints, or the values from which they are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceKind {
     /// `bigint`: the fingerprints themselves, made by the application.
@@ -71,7 +71,7 @@ impl SourceKind {
     }
 }
 
-/// Whether a column holds fingerprints, as far as one can say before its table is locked.
+/// Whether a column holds fingerprints, as far as this is known before its table is locked.
 pub fn holds_fingerprints(table: pg_sys::Oid, column: &str, options: Option<RawJsonb<'_>>) -> Result<bool> {
     let column = to_server(column)?;
     // SAFETY: look-ups in system caches, which accept any OID and attnum.
@@ -87,11 +87,11 @@ pub fn holds_fingerprints(table: pg_sys::Oid, column: &str, options: Option<RawJ
 fn is_hex(options: Option<RawJsonb<'_>>) -> Result<bool> {
     // SAFETY: an argument of type jsonb.
     let json = options.map(|options| unsafe { to_json_text(options) }).transpose()?;
-    // As `jsonb` prints it.
+    // `jsonb` prints the options in this form.
     Ok(json.as_deref() == Some(r#"{"source": "hex"}"#))
 }
 
-/// A literal for a command that is shown. A long one is left out: a criterion may have a dictionary of weights.
+/// A literal for a command that is shown to users. A long literal is left out: a criterion may have many weights.
 pub fn shown_literal(text: &str) -> String {
     const MAX_SHOWN_BYTES: usize = 500;
     quote_literal(if text.len() > MAX_SHOWN_BYTES { "..." } else { text })
@@ -100,7 +100,7 @@ pub fn shown_literal(text: &str) -> String {
 /// The options of a command, as an argument of the functions in the SQL that it writes.
 pub struct WrittenOptions {
     pub meaning: Options,
-    /// As JSON; None if they are the defaults.
+    /// The options as JSON; None if they are the defaults.
     pub json: Option<String>,
 }
 
@@ -115,7 +115,7 @@ impl WrittenOptions {
         Ok(Self { meaning, json })
     }
 
-    /// A further argument of a function; empty if the options are the defaults.
+    /// The options as a further argument of a function; empty if they are the defaults.
     pub fn sql(&self) -> String {
         self.json.as_ref().map_or_else(String::new, |json| format!(", {}::pg_catalog.jsonb", quote_literal(json)))
     }
@@ -184,7 +184,7 @@ impl Source {
         Ok(format!("{}({argument}{options})", schema.locked_name(name, arguments)?))
     }
 
-    /// A condition that the indexes serve, for users. `column` stores the fingerprint, if a column does.
+    /// A condition that the indexes serve, for users. `column` is the column that stores the fingerprint, if one does.
     pub fn condition(&self, column: Option<&str>) -> String {
         let source = quote_identifier(&self.column);
         let fingerprint = match self.kind {

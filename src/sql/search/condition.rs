@@ -61,7 +61,8 @@ pub fn is_near_condition(condition: Expression) -> bool {
 }
 
 /// Reads a condition that a distance exceeds a bound, such as the first half of `BETWEEN 0 AND k`. Returns the
-/// distance, and the largest one that the condition excludes: -1 if that is not known when the query is planned.
+/// distance, and the largest distance that the condition excludes: -1 if the bound is not known when the query is
+/// planned.
 pub fn exceeded_distance(condition: Expression) -> Option<(Expression, i32)> {
     let DistanceComparison { distance, strategy, bound, .. } = DistanceComparison::read(condition)?;
     let included = match strategy {
@@ -116,9 +117,8 @@ impl DistanceComparison {
     }
 }
 
-/// Pairs of a fingerprint and a query, both of type `bigint`. Each of the two that refers only to the relation's
-/// columns is a fingerprint, and the other one is its query. A generated column that stores a fingerprint takes its
-/// place.
+/// Pairs of a fingerprint and a query, both of type `bigint`. An operand that refers only to the relation's columns is
+/// a fingerprint, and the other operand is its query. A generated column that stores a fingerprint replaces it.
 pub fn fingerprint_sides(relation: BaseRelation, [a, b]: [Bits; 2]) -> impl Iterator<Item = (Expression, Expression)> {
     [(a, b), (b, a)].into_iter().filter_map(move |(own, query)| {
         let fingerprint = own.bigint().filter(|own| relation.owns(*own) && !own.is_volatile())?;
@@ -141,12 +141,12 @@ fn stored_column(relation: BaseRelation, fingerprint: Expression) -> Option<Expr
     Some(column.as_variable()?.in_query(relation.relid()))
 }
 
-/// The largest distance for the planner's estimates: one that is not constant counts as [`USUAL_DISTANCE`].
+/// The largest distance for the planner's estimates: [`USUAL_DISTANCE`] if it is not constant.
 pub fn expected_distance(max_distance: Expression) -> i32 {
     max_distance.any_integer().map_or(USUAL_DISTANCE, largest_distance)
 }
 
-/// The largest distance that is at most `bound`; -1 if there is none.
+/// The largest distance that is at most `bound`; -1 if `bound` is below 0.
 pub fn largest_distance(bound: i64) -> i32 {
     bound.clamp(-1, LARGEST_DISTANCE.into()) as i32
 }

@@ -25,8 +25,8 @@ struct Node {
 const EXPRESSIONS: i32 = 0;
 const PRIVATE: i32 = 1;
 
-/// What a path stores for its plan: the expressions that the scan evaluates (`custom_exprs`), and a list of everything
-/// else that it needs (`custom_private`). Both are valid lists of nodes that PostgreSQL can copy.
+/// The data that a path stores for its plan: the expressions that the scan evaluates (`custom_exprs`), and a list of
+/// everything else that the scan needs (`custom_private`). Both are valid lists of nodes that PostgreSQL can copy.
 pub fn path_lists(expressions: *mut pg_sys::List, private: *mut pg_sys::List) -> *mut pg_sys::List {
     // SAFETY: the list is made here.
     unsafe { pg_sys::lappend(pg_sys::lappend(std::ptr::null_mut(), expressions.cast()), private.cast()) }

@@ -59,7 +59,7 @@ impl DistanceOrder {
         let is_same_distance = |condition: &&DistanceCondition| {
             condition.outer.is_empty() && condition.fingerprint.equals(fingerprint) && condition.query.equals(query)
         };
-        // The condition with the smallest expected distance is the cheapest to search for.
+        // The condition with the smallest expected distance makes the cheapest search.
         let expected = |condition: &&DistanceCondition| expected_distance(condition.max_distance);
         let condition = conditions.iter().filter(is_same_distance).min_by_key(expected).copied();
         Some(Self { fingerprint, query, condition })
@@ -80,8 +80,8 @@ struct IndexedTable {
 }
 
 impl IndexedFingerprints {
-    /// The table with the layouts of a fingerprint, for a search that refers to the relations `outer`. It is listed
-    /// once for each scope that the query has values for.
+    /// The table with the layouts of a fingerprint, once for each scope for which the query has values. The search
+    /// refers to the relations `outer`.
     fn tables(&mut self, fingerprint: Expression, outer: Outer) -> Vec<IndexedTable> {
         let (relation, blocks) = (self.relation, self.blocks(fingerprint));
         let tables = ScopedTable::by_scope(relation, outer, blocks);

@@ -24,8 +24,8 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The estimate for a condition on two fingerprints. If the value of one fingerprint is known, the estimate
-    /// includes the common values of the other one that are near it.
+    /// The estimate for a condition on two fingerprints. If the value of one fingerprint is known, the common values of
+    /// the other one that are near this value are counted.
     pub fn new(planner: Planner, [a, b]: [Expression; 2], max_distance: i32) -> Self {
         let by_chance = share_within(max_distance);
         let known_query = |(fingerprint, query)| Some((fingerprint, planner.known_value(query)?.value::<i64>()?));
@@ -40,7 +40,7 @@ impl Estimate {
         Self { by_chance, common, rest: (1.0 - all_common - statistics.nulls).max(0.0) }
     }
 
-    /// The share of rows that are near, among `rows` rows: those of a table, or those within a scope.
+    /// The share of rows that are near, among `rows` rows of a table or of a scope.
     pub fn share(&self, rows: f64) -> f64 {
         if self.by_chance == 0.0 {
             return 0.0;

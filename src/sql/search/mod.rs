@@ -1,10 +1,10 @@
 //! Searches. [`near`] has the SQL functions.
 //!
 //! When a query is planned, [`path`] offers scans and corrects the planner's estimates. [`condition`] recognises the
-//! conditions on distances by which a table can be searched, and [`near_texts`] those on texts; [`estimate`] estimates
-//! how many rows fulfil them, and [`other_options`] warns of options that are not those of the table. The scans and
-//! their costs are in [`distance_path`] for block indexes and in [`text_path`] for band indexes, each within a scope
-//! ([`scoped_table`]). [`plan`] is what a plan stores.
+//! conditions on distances by which a table can be searched, and [`near_texts`] the conditions on texts; [`estimate`]
+//! estimates how many rows fulfil them, and [`other_options`] warns of queries with other options than the table has.
+//! The scans and their costs are in [`distance_path`] for block indexes and in [`text_path`] for band indexes, each
+//! within a scope ([`scoped_table`]). [`plan`] has the parts of a plan.
 //!
 //! PostgreSQL runs a [`scan`] as a [`custom_scan`], within a [`scope`] if the indexes have one. The scan reads the
 //! indexes by [`lookup`](super::lookup): in a [`distance_search`], where [`nearest`] returns the nearest rows first, or

@@ -15,14 +15,14 @@ use crate::sql::indexed::recognise::constant_document;
 #[derive(Clone)]
 pub struct NearTexts {
     texts: [Expression; 2],
-    /// The criterion as it is written.
+    /// The criterion, as the query has it.
     pub document: Expression,
     pub criterion: TextCriterion,
     pub options: Options,
 }
 
 impl NearTexts {
-    /// Reads a condition; None if it is no such call, or if its criterion is not known when the query is planned.
+    /// Reads a condition; None if it is not such a call, or if its criterion is not known when the query is planned.
     pub fn read(condition: Expression) -> Option<Self> {
         let (function, arguments) = condition.call()?;
         let &[a, b, document] = &arguments[..] else { return None };
@@ -35,10 +35,9 @@ impl NearTexts {
 
 /// A condition that a text of a table is near another text.
 pub struct TextCondition {
-    /// The condition of the query that contains this one, or is this one.
+    /// The condition of the query that contains this one, or this condition itself.
     pub query_condition: Condition,
-    /// Whether this is the whole condition of the query, and not a part within OR or NOT. Only then indexes can serve
-    /// it.
+    /// Whether this is the whole condition of the query, not a part within OR or NOT. Only then can indexes serve it.
     pub is_whole: bool,
     pub near: NearTexts,
     /// The text of the table.
@@ -50,11 +49,11 @@ pub struct TextCondition {
 }
 
 impl TextCondition {
-    /// The conditions on texts of a relation; if `includes_parts`, also those within its other conditions.
+    /// The conditions on texts of a relation. If `includes_parts`, also the conditions within its other conditions.
     ///
-    /// Under row-level security, other conditions must be evaluated before the texts are compared. But indexes may be
-    /// used before: comparing their bands and sizes is leakproof, and what is looked up does not depend on the
-    /// relation's rows.
+    /// Under row-level security, other conditions must be evaluated before the texts are compared. Indexes may be used
+    /// before: the comparison of their bands and sizes is leakproof, and the values that are looked up do not depend on
+    /// the relation's rows.
     pub fn all_of(relation: BaseRelation, includes_parts: bool) -> Vec<Self> {
         let mut all = Vec::new();
         for condition in relation.all_conditions() {

@@ -1,6 +1,7 @@
-//! Warns of queries by other options than those of a table's fingerprints, bands or passages. A search for near
-//! fingerprints by other options finds not even equal texts. A search for near texts by other options, or by more bands
-//! than are indexed, reads all rows. A window function by other options finds other near-duplicates than searches.
+//! Warns of queries by other options than a table's fingerprints, bands or passages have. A search for near
+//! fingerprints by other options does not even find equal texts. A search for near texts by other options, or by more
+//! bands than are indexed, reads all rows. A window function by other options finds other near-duplicates than
+//! searches.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -36,7 +37,7 @@ thread_local! {
 /// forgotten.
 const MAX_WARNED_QUERIES: usize = 4096;
 
-/// Warns of a comparison of a relation's fingerprint with one of other options. None if they may have the same options.
+/// Warns of a comparison of a relation's fingerprint with a fingerprint of other options. None if they may be the same.
 pub fn warn_of_other_fingerprints(relation: BaseRelation, fingerprint: Expression, query: Expression) -> Option<()> {
     let column = fingerprint.as_own_column()?;
     // If the query is a constant, the planner has just computed this fingerprint, and the cache has its options.
@@ -67,7 +68,7 @@ fn call_of_text(expression: Expression) -> Option<FingerprintCall> {
     (call.source.value_type() == pg_sys::TEXTOID).then_some(call)
 }
 
-/// Warns of a criterion with other options than those of the bands of the text.
+/// Warns of a criterion whose options differ from the options of the text's bands.
 pub fn warn_of_other_bands(table: &Relation, indexed: &BandCall) {
     let consequence = "their indexes do not serve the query";
     let hint = "Give these options in the criterion, or index the bands of the criterion's options with simhash_index.";
@@ -84,7 +85,7 @@ pub fn warn_of_too_few_bands(table: &Relation, indexed: usize, compared: usize) 
     warn_once(message, "So its indexes do not serve the query.", &hint);
 }
 
-/// Warns of a window function with other options than the bands of the text that the table has indexed.
+/// Warns of a window function whose options differ from the options of the text's indexed bands.
 pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression]) -> Option<()> {
     let &[_, text, criterion] = arguments else { return None };
     let options = read_criterion(constant_document(criterion)?).ok()?.options;
@@ -102,8 +103,8 @@ pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression])
     warn_of_other_index(&table, other.call.document, &function, "bands", consequence, hint)
 }
 
-/// Warns of conditions, also within OR and NOT and under row-level security, on passages by other options than those of
-/// the text's index.
+/// Warns of conditions on passages by other options than the text's index has. Includes conditions within OR and NOT,
+/// and under row-level security.
 pub fn warn_of_other_passages(relation: BaseRelation) {
     let passages: Vec<_> = relation.index_expressions().into_iter().filter_map(passages_arguments).collect();
     if passages.is_empty() {
@@ -128,7 +129,7 @@ pub fn warn_of_other_passages(relation: BaseRelation) {
     }
 }
 
-/// The text and the options of `simhash_passages(text, options)`, to which `simhash_contains` is expanded.
+/// The text and the options of `simhash_passages(text, options)`. PostgreSQL expands `simhash_contains` to this call.
 fn passages_arguments(expression: Expression) -> Option<(Expression, Expression)> {
     let (function, arguments) = expression.call()?;
     let &[text, document] = &arguments[..] else { return None };
@@ -137,7 +138,7 @@ fn passages_arguments(expression: Expression) -> Option<(Expression, Expression)
     is_this.then_some((text, document))
 }
 
-/// Warns that `subject` has other options than what the table has indexed, whose options are in `document`.
+/// Warns that `subject` has other options than the table's indexes on `indexed`. `document` has their options.
 fn warn_of_other_index(
     table: &Relation,
     document: Option<Expression>,

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::sql::indexed::layouts::Layout;
 
-/// What an expression of the plan is.
+/// The role of an expression in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     /// The fingerprint of a row, as an expression of the table's columns.
     Fingerprint,
-    /// What is searched for: a fingerprint or a text.
+    /// The query: a fingerprint or a text.
     Query,
-    /// The largest distance, an integer of any type. Without it, the search is for all rows.
+    /// The largest distance, an integer of any type. Without it, all rows are found.
     MaxDistance,
     /// The criterion of near texts, a constant.
     Criterion,
@@ -32,11 +32,11 @@ pub struct Settings {
     pub search: Search,
 }
 
-/// What a search looks up, and in which indexes.
+/// The kind of a search, and its indexes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Search {
     Distance(DistanceSettings),
-    /// For near texts.
+    /// A search for near texts.
     Bands {
         /// The indexes on the bands of the criterion, in the order of the bands.
         indexes: Vec<Oid>,
@@ -47,7 +47,7 @@ pub enum Search {
     },
 }
 
-/// The properties of a search by distance: within a distance of a query, nearest first, or both.
+/// The properties of a search by distance: for rows within a distance of a query, for the nearest rows first, or both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DistanceSettings {
     /// Whether rows are returned in the order of their distances.
@@ -70,8 +70,7 @@ pub struct ScopeKey {
 }
 
 impl Search {
-    /// The indexes that are searched, each with the attnum of the fingerprint in it. Those of a layout follow each
-    /// other.
+    /// The searched indexes, each with its attnum of the fingerprint. The indexes of a layout are adjacent.
     pub fn indexes(&self) -> Vec<(Oid, Option<i16>)> {
         match self {
             Self::Distance(DistanceSettings { layouts, .. }) => {
@@ -85,7 +84,7 @@ impl Search {
 }
 
 impl Settings {
-    /// Those of the plan's expressions that have a role.
+    /// The expressions of the plan that have this role.
     pub fn of_role(&self, expressions: &[Expression], role: Role) -> impl Iterator<Item = Expression> {
         let all = self.roles.iter().zip(expressions);
         all.filter(move |(own, _)| **own == role).map(|(_, expression)| *expression)

@@ -41,12 +41,11 @@ pub struct NearScan {
 /// A search whose indexes are open.
 pub enum RunningSearch {
     Distance(DistanceSearch),
-    /// With the criterion of near texts, and its options.
+    /// A search for near texts, with the criterion and its options.
     Bands(BandWalk, (TextCriterion, Options)),
 }
 
-/// The expressions that say what a search is for. They belong to the node of the scan, and do not depend on the scanned
-/// row.
+/// The expressions of a search's goal. They belong to the node of the scan, and do not depend on the scanned row.
 struct GoalExpressions {
     query: Option<*mut ExprState>,
     /// None if the search is for all rows.
@@ -113,7 +112,7 @@ impl NearScan {
             counters.ntuples2 += (work.fetches - self.reported.fetches) as f64;
             self.reported = work;
         }
-        // SAFETY: the slot is the node's. An empty one says that there are no more rows.
+        // SAFETY: the slot is the node's. An empty slot means that no more rows exist.
         if has_row { self.slot } else { unsafe { pg_sys::ExecClearTuple(self.slot) } }
     }
 
@@ -153,7 +152,7 @@ impl RunningSearch {
 }
 
 impl GoalExpressions {
-    /// The goal of a search by distance; None if the condition is NULL for every row: no row is found.
+    /// The goal of a search by distance; None if the condition is NULL for every row, so that no row is found.
     fn goal(&self) -> Option<Goal> {
         // SAFETY: the node is running. The query, a bigint, and the largest distance, an integer, are passed by value.
         unsafe {
@@ -172,8 +171,8 @@ impl GoalExpressions {
 
     /// The keys that a search for near texts looks up. None if the query is NULL or has no word: no row is near it.
     fn text_keys(&self, criterion: TextCriterion, options: &Options) -> Option<TextKeys> {
-        // SAFETY: the node is running. The query is a text, which is read before another expression is evaluated. One
-        // that is stored in a table is detoasted, which makes a copy.
+        // SAFETY: the node is running. The query is a text, which is read before another expression is evaluated. A
+        // text that is stored in a table is detoasted, which makes a copy.
         unsafe {
             let query = TextArgument::new(evaluate(self.query?, self.context)?);
             let memory = (*self.context).ecxt_per_tuple_memory;

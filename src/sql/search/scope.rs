@@ -16,8 +16,8 @@ pub struct ScopeConditions {
 
 impl ScopeConditions {
     /// # Safety
-    /// The expressions belong to the plan of `parent`, which is being initialised and lives as long as the result.
-    /// There is one for each column.
+    /// The expressions belong to the plan of `parent`, which is being initialised and lives as long as the result. Each
+    /// column has one expression.
     pub unsafe fn new(columns: &[ScopeKey], values: &[Expression], parent: *mut pg_sys::PlanState) -> Self {
         let scan_key = |(attnum, (column, value)): (i16, (&ScopeKey, &Expression))| {
             let ScopeKey { function, value_type, collation } = *column;
@@ -35,8 +35,8 @@ impl ScopeConditions {
         Self { keys, context: unsafe { pg_sys::CreateExprContext((*parent).state) } }
     }
 
-    /// The scan keys of a new search; None if a value is NULL. They are valid until the next call. As in PostgreSQL's
-    /// own index scans, a value may be part of another node's row: when that row is replaced, this scan is restarted.
+    /// The scan keys of a new search; None if a value is NULL. They are valid until the next call. A value may be part
+    /// of another node's row, as in PostgreSQL's own index scans: a new row restarts this scan.
     pub fn keys(&mut self) -> Option<Vec<pg_sys::ScanKeyData>> {
         let (mut keys, values): (Vec<_>, Vec<_>) = self.keys.iter().copied().unzip();
         let runtime_key =

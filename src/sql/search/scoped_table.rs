@@ -46,7 +46,7 @@ pub struct ScopedTable {
     pub outer: Outer,
     /// The number of rows within the scope.
     pub rows: f64,
-    /// The cost of the conditions of a path, those of a join with `outer` included.
+    /// The cost of the conditions of a path, including the conditions of a join with `outer`.
     condition_cost: QualCost,
 }
 
@@ -112,9 +112,8 @@ impl ScopedTable {
     pub fn look_up_cost(&self, descents: f64, leaves: f64, pages: f64, entries: f64) -> f64 {
         let (random_page_cost, _) = self.relation.page_costs();
         let leaves = self.relation.pages_fetched(leaves.min(pages), pages, self.outer);
-        // As btcostestimate in selfuncs.c does, charge a descent for the comparisons in an index of all rows, and for
-        // each page.
-        // SAFETY: the settings are plain numbers.
+        // btcostestimate in selfuncs.c does the same: charge a descent for the comparisons in an index of all rows, and
+        // for each page. SAFETY: the settings are plain numbers.
         let (operator_cost, entry_cost) = unsafe { (pg_sys::cpu_operator_cost, pg_sys::cpu_index_tuple_cost) };
         let descent_cost = operator_cost * (self.relation.rows().log2().ceil() + PAGES_OF_DESCENT * PAGE_OPERATORS);
         descents * descent_cost + leaves * random_page_cost + entries * (entry_cost + operator_cost)
@@ -130,8 +129,8 @@ impl ScopedTable {
     }
 }
 
-/// One of the query's conditions on each column of a scope, with a value that the index can look up; None if a column
-/// has none.
+/// For each column of a scope, one of the query's conditions with a value that the index can look up; None if a column
+/// has no such condition.
 fn scope_values(
     conditions: &[Vec<Equality>],
     relation: BaseRelation,
@@ -146,7 +145,7 @@ fn scope_values(
     conditions.iter().enumerate().map(choose).collect()
 }
 
-/// The number of pages that a descent is assumed to read, from the root to the leaf: that of a million entries.
+/// The number of pages that a descent reads, from the root to the leaf. Assumes the depth for a million entries.
 const PAGES_OF_DESCENT: f64 = 3.0;
 /// DEFAULT_PAGE_CPU_MULTIPLIER in PostgreSQL's selfuncs.c.
 const PAGE_OPERATORS: f64 = 50.0;

@@ -32,7 +32,7 @@ struct TextSearch {
     /// The indexes on the bands of its text that its criterion compares.
     indexes: Vec<BandIndex>,
     /// The share of the rows that have a band of the query, by the statistics on bands without the option `same` and on
-    /// those with it; None without statistics.
+    /// bands with it; None without statistics.
     shares: [Option<f64>; 2],
 }
 
@@ -57,7 +57,7 @@ const MAX_CACHED_BYTES: usize = 1 << 20;
 const SHARE_SAME_NUMBERS: f64 = 1.0 / 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h
 
 impl TextPaths {
-    /// The conditions on texts of a relation. Warns of those that the indexes on bands of the same text do not serve.
+    /// Reads the conditions on texts of a relation. Warns if indexes on bands of a text do not serve its condition.
     pub fn of(relation: BaseRelation) -> Self {
         // A usable index has a band as a key, and a size as the next one.
         let may_serve = |keys: &[Oid], _| keys.windows(2).any(|pair| pair == [pg_sys::INT4OID; 2]);
@@ -104,8 +104,8 @@ impl TextPaths {
 }
 
 impl TextSearch {
-    /// The search for the rows that fulfil a condition; None if it is within another condition. Warns if the table has
-    /// indexes on bands of the text, and they do not serve the condition.
+    /// The search for the rows that fulfil a condition; None if the condition is within another one. Warns if the table
+    /// has indexes on bands of the text, and they do not serve the condition.
     fn new(relation: BaseRelation, table: &Relation, condition: TextCondition, indexed: &[BandIndex]) -> Option<Self> {
         let NearTexts { criterion: TextCriterion { bands, .. }, options, .. } = &condition.near;
         let text = condition.text.as_stored(relation.relid());
@@ -126,8 +126,8 @@ impl TextSearch {
         Some(Self { condition, indexes, shares })
     }
 
-    /// Offers the path that looks the bands up in indexes of one scope: in those on bands by the option `same`, or in
-    /// the others. None if they lack a band.
+    /// Offers the path that looks up the bands in indexes of one scope: on bands with the option `same` if `has_same`,
+    /// otherwise on bands without it. None if a band is not indexed.
     fn offer(&self, table: &ScopedTable, indexes: &[&BandIndex], has_same: bool) -> Option<()> {
         let TextCondition { near, query, .. } = &self.condition;
         let bands = near.criterion.bands;
@@ -184,7 +184,7 @@ fn share_near(
         let band = index.key.expression(table)?.in_query(relation.relid());
         let value = match &keys {
             Some(keys) => Compared::Constant(keys.band(index.call.band, has_same)),
-            // The texts of a join are taken to be as common as those of the table.
+            // Assume that the texts of a join are as common as the texts of the table.
             None if !condition.outer.is_empty() => Compared::InOtherRow,
             None => Compared::Unknown,
         };

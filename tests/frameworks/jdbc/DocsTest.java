@@ -8,7 +8,7 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** docs/frameworks/jdbc.md: its class Docs in the database of the URL JDBC. */
+/** Tests the class Docs of docs/frameworks/jdbc.md, in the database at the URL in the variable JDBC. */
 class DocsTest {
     private static final List<String> WORDS =
             IntStream.range(0, 600).mapToObj(number -> "word" + number).collect(Collectors.toList());
@@ -61,7 +61,7 @@ class DocsTest {
         try {
             docs.insert(body);
         } catch (Docs.NearDuplicate near) {
-            // Of 601 words, 599 are common.
+            // 599 of the 601 words of both texts are in both.
             var expected = "\\{\"key\": ?\\{\"id\": ?1\\}, ?\"resemblance\": ?0\\.997\\}";
             assertEqual(true, near.getMessage().matches(expected));
             return;
@@ -99,7 +99,7 @@ class DocsTest {
                 assertEqual(1L, rows.getLong("id"));
             }
         }
-        // A long holds the fingerprint.
+        // A Java long has the bits of a fingerprint.
         try (var statement = connection.prepareStatement("SELECT id FROM docs WHERE simhash(body) = ?")) {
             statement.setLong(1, Long.parseLong(queryValue("SELECT simhash(body) FROM docs WHERE id = 1")));
             try (var rows = statement.executeQuery()) {

@@ -4,7 +4,7 @@
 
 Needs the server of psql's environment (PGHOST and so on), with pg_simhash, as a superuser, and the packages of
 tests/requirements.txt. The run fails if the server crashes, an error has an unexpected SQLSTATE (client.py), a warning
-reports a resource that was not released, or a cancelled statement goes on.
+reports an unreleased resource, or a cancelled statement goes on.
 
 The seed determines the scenarios and their statements. A failure prints the seed, the number of the scenario and the
 last statements. `--seed N --only NUMBER` runs this scenario again (the tables may differ if there were more clients or
@@ -51,7 +51,7 @@ def main():
     print(f"per cent that succeed: {', '.join(percentage(name) for name in sorted(called))}")
     if failures:
         sys.exit(1)
-    # What was tried often enough to succeed, and never did.
+    # Functions that were called often and never succeeded.
     names = {function.name for function in functions}
     if useless := [name for name in names if called[name] >= 50 and not succeeded[name]]:
         raise NotReached(f"no call succeeded of: {', '.join(useless)}")
@@ -94,8 +94,8 @@ def setup(options):
 
 
 def run_sessions(options):
-    """What each session returns: its failure, and its counts."""
-    # From Python 3.14 on, processes are otherwise started anew, and cannot import a program that is a folder.
+    """The failure and the counts of each session."""
+    # From Python 3.14 on, a new process does not fork by default, and cannot import a program that is a folder.
     with multiprocessing.get_context("fork").Pool(options.clients) as processes:
         running = [processes.apply_async(run_session, (number, options)) for number in range(options.clients)]
         until_ended(lambda: all(one.ready() for one in running), lambda: ended_count.value, "the end of a statement")
@@ -141,7 +141,7 @@ class Session:
         random_calls = calls.Calls(rng, rng.choice((20, 100, 400, 3000)))
         run = self.client.run_all
         if self.has_assertions and rng.random() < 0.01:
-            # As if all that is cached were changed by others all the time.
+            # PostgreSQL then reads all caches again at each use, as after changes by others.
             run(["SET debug_discard_caches = 1"])
         if way == "call":
             for _ in range(8):

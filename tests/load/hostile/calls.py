@@ -180,7 +180,7 @@ class Calls:
         return ["BEGIN", *filled.split(" ;; "), "ROLLBACK"]
 
     def prepared(self, function):
-        """A statement that is planned without its arguments, or planned anew for each of them."""
+        """A statement that is planned without its arguments, or planned again for each of them."""
         types = [{"anyarray": "integer[]", "anyelement": "text"}.get(type, type) for type in function.types]
         call = function.call([f"${n}" for n in range(1, len(types) + 1)])
         over = " OVER ()" if function.kind == "w" else ""

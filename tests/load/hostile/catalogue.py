@@ -1,4 +1,4 @@
-"""What the extension has: read from the catalogue, so that nothing new can be forgotten."""
+"""The functions and operators of the extension, read from the catalogue, so that nothing new can be forgotten."""
 
 from dataclasses import dataclass
 

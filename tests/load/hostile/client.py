@@ -12,7 +12,7 @@ from psycopg.types.json import set_json_loads
 # The errors that a statement may end with. Any other error is a defect, above all XX000: it is the error of a panic and
 # of an unforeseen case, and gives an application no information.
 ERRORS = frozenset(
-    # Those that the reference lists.
+    # The errors that the reference lists.
     "22023 42501 42809 42701 42710 42703 42804 0A000 42704 2BP01 42602 42622 22004 25001 39P01 22P02 22003 2202E 22021"
     " 54000 54011 53200 23P01 40001 40P01 55000 42P10 42883 42P01"
     # Limits of time and memory, and conflicts with concurrent sessions.
@@ -136,7 +136,7 @@ class Client:
             ended_count.value += 1
 
     def processor_time(self):
-        """What the backend has used, in seconds."""
+        """The processor time that the backend has used, in seconds."""
         with open(f"/proc/{self.connection.info.backend_pid}/stat") as stat:
             # After the name in parentheses: the 12th and 13th fields, in user and system mode.
             fields = stat.read().rsplit(")", 1)[1].split()
@@ -170,7 +170,7 @@ class Client:
         return done
 
     def limit_memory(self, more):
-        """Until the next connection, the backend gets so many bytes of address space more than it has, and no others.
+        """Until the next connection, limits the backend to this many bytes of address space more than it has now.
 
         A program that the server runs sets this limit, as only the server's user may. Before that, the stack grows to
         its full size: where a stack cannot grow, the system ends the process, whatever the process does."""

@@ -64,9 +64,9 @@ NEW_TABLE = (
     "DROP TABLE IF EXISTS leaks.changed ;;"
     " CREATE TABLE leaks.changed AS SELECT n AS id, 'text ' || n AS body FROM generate_series(1, 10) AS n"
 )
-# What no query can call for each row: one round for how many calls, and the statements of a round.
+# Functions that no query can call for each row: the number of calls for a round, and the statements of a round.
 ROUNDS = {
-    # A dropped column uses up an attribute number for ever.
+    # The attribute number of a dropped column is never used again.
     "attach": (
         400,
         f"{NEW_TABLE} ;; SELECT simhash_attach('leaks.changed', 'body') ;; SELECT simhash_detach('leaks.changed')",
@@ -129,7 +129,7 @@ ROUNDS = {
     ),
     "weights": (10 * ROWS, "SELECT simhash_weights('text ' || f, '{}') FROM leaks.searched GROUP BY f % 10"),
 }
-# What the statements of ROUNDS call without naming it.
+# Functions that the statements of ROUNDS call without naming them.
 CALLED_BY_POSTGRES = {
     "simhash_dedup", "simhash_guard_definition", "simhash_guard_error", "simhash_near_support", "simhash_block_support",
     *(f"simhash_agg_{part}" for part in ("add", "combine", "serialize", "deserialize", "final")),
@@ -168,9 +168,9 @@ VACUUM ANALYZE leaks.texts;
 COMMANDS = {"attach", "index", "guard"}
 BYTES_OF_A_COMMAND = 5_000
 
-# What is in use: contexts grow by blocks, of up to 8 MB, whenever the last one is full.
+# The memory in use: contexts grow by blocks, of up to 8 MB, whenever the last block is full.
 CONTEXTS = "SELECT sum(used_bytes)::bigint FROM pg_backend_memory_contexts"
-# One in so many calls is a statement of its own.
+# One of this many calls is a statement of its own.
 CALLS_FOR_A_STATEMENT = 10
 # The rows of each statement with all other calls.
 BATCH = 50_000
@@ -245,7 +245,7 @@ def call_in_rows(backend, text, count):
 
 
 def call_in_statements(backend, text, count):
-    """Plans the calls anew each time. The client sends one statement, since many would take much longer."""
+    """Plans the calls again each time. The client sends a single statement, since many would take much longer."""
     inside = text.replace("'", "''").replace("{a}", "' || i || '").replace("{b}", "' || i || '")
     backend.run(f"DO $do$BEGIN FOR i IN 1..{count} LOOP EXECUTE '{inside}'; END LOOP; END$do$")
 

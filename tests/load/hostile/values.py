@@ -17,8 +17,8 @@ DOUBLES = (
 )
 NUMERICS = 0.5, "NaN", "-inf", 5, -(2**63), 2**63, 2**64 - 1, 2**64, 10**99
 
-# What Unicode text has that a program may not be prepared for: letters that fold to several, marks, Hangul, characters
-# that decompose, invisible ones, unassigned ones, controls, emoji, scripts without spaces.
+# Unicode text that a program may not be prepared for: letters that fold to several, marks, Hangul, characters that
+# decompose, invisible ones, unassigned ones, controls, emoji, scripts without spaces.
 ALPHABETS = (
     "abcdefghijklmnopqrstuvwxyz",
     "ABC xyz .,;:!?'\"\\/%_$-0123456789",
@@ -54,7 +54,7 @@ OPTIONS = {
     "seed": (0, 0.0, -1, 2**64, 0.5, "1", None),
 }
 NO_OPTIONS = {"ngrams": (1,), "": (1,), "Tokens": ("words",), '\u00e9"\\\n': (None,)}
-# The keys of a criterion beside options.
+# The keys of a criterion that are not options.
 CRITERION = {
     "resemblance": (0.84, 0.9, 0.7, 1, 0, 0.5, -1, 1e308, 10**40, "0.9", None, True, []),
     "bands": (6, 1, 2, 12, 64, 65, 0, -1, 2.5, 10**40, "6", None, []),
@@ -69,7 +69,7 @@ NAMES = (
     "\n", "%s", "$1", "........pg.dropped.1........", "pg_catalog", "features", "document", "domained", "generated",
     "composed",
 )
-# The sources of texts and fingerprints, and what is none.
+# The sources of texts and fingerprints, and expressions that are not sources.
 SOURCES = (
     "body", '"Body"', "c", "domained", "f", "simhash", "features", "document", "composed", "body || c", "upper(body)",
     "coalesce(body, '') || ' ' || coalesce(c, '')", "simhash(body)", "body || now()::text", "body || random()",
@@ -79,7 +79,7 @@ SOURCES = (
 )
 ACTIONS = ("reject", "skip", "mark", "REJECT", "", "delete", "mark ", "\u00e9")
 
-# What tables.sql makes, what PostgreSQL has, and what is not there.
+# Relations that tables.sql makes, relations of PostgreSQL, and relations that do not exist.
 RELATIONS = (
     "hostile.rows", "hostile.plain", "hostile.no_columns", "hostile.no_key", 'hostile."odd "" \'name\'"',
     'hostile."' + "x" * 63 + '"', "hostile.partitioned", "hostile.partition_1", "hostile.partition_2", "hostile.leaf",
@@ -218,7 +218,7 @@ class Values:
         return quote(self.options(name)) + "::jsonb"
 
     def array(self, type):
-        """Of any bounds and dimensions, with and without NULLs."""
+        """An array of any bounds and dimensions, with and without NULLs."""
         rng = self.rng
         element = lambda: self.one(type)
         if type == "text":

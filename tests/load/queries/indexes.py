@@ -13,7 +13,7 @@ SOURCES = {
 # The texts of a table: the column that is inserted, and its lower-case form, computed and stored.
 TEXTS = "{}raw", "lower({}raw)", "{}lowered"
 
-# What may be wrong with the blocks of a layout. A column that is `plain` has the right name, but is not generated.
+# Defects of the blocks of a layout. A column that is `plain` has the right name, but is not generated.
 DAMAGES = (
     "no index", "partial", "second", "invalid", "other fingerprint", "other block", "other layout", "other function",
     "plain", "one member",
@@ -96,7 +96,7 @@ class Layout:
                 yield f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{name}'::regclass"
 
 
-# What may be wrong with the indexes on bands.
+# Defects of the indexes on bands.
 BAND_DAMAGES = (
     "no index", "partial", "second", "invalid", "other text", "other band", "other options", "other size",
     "without size", "other fingerprint", "without fingerprint", "one member",

@@ -138,7 +138,7 @@ class Queries:
         return self.compared(near, self.one_of(*alias.texts), others) if is_compared else near
 
     def compared(self, near, text, others):
-        """A condition that compares texts, alone or beside another one."""
+        """A condition that compares texts, alone or together with another one."""
         other_texts = [text for other in others for text in other.texts]
         if other_texts and self.one_in(2):
             other = self.one_of(*other_texts)

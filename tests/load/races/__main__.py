@@ -120,7 +120,8 @@ EVIL_INDEX = evil_table(
     "body text, simhash bigint",
     "INSERT INTO evil.t VALUES (1, 'a', 1); CREATE INDEX ON evil.t ((body || evil.normal('x')));",
 )
-# What each scenario has beside the schemas, and what the superuser repeats in it. %(table)s is the OID of its table.
+# Each scenario's setup in addition to the schemas, and the commands that the superuser repeats. %(table)s is the OID of
+# the scenario's table.
 SCENARIOS = {
     "attach": (
         [EXTENSION, TABLE, EVIL_TABLE],
@@ -181,7 +182,7 @@ SCENARIOS = {
     ),
 }
 
-# What a command may have made of the attacker's table.
+# The changes that a command may have made to the attacker's table.
 CHANGED = """
 SELECT attname FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
 WHERE relowner = %(attacker)s::regrole AND attname LIKE 'simhash_block%%'
@@ -249,7 +250,7 @@ def run(scenario, min_commands, min_renames):
 
 
 def prepare(superuser, setup):
-    """Makes everything anew, and returns the OID of the superuser's table."""
+    """Makes all objects again, and returns the OID of the superuser's table."""
     superuser.execute("SET client_min_messages = warning")
     superuser.execute("DROP SCHEMA IF EXISTS good, evil, away CASCADE; DROP TABLE IF EXISTS public.t CASCADE")
     superuser.execute("DROP EXTENSION IF EXISTS pg_simhash CASCADE; TRUNCATE evidence.log")

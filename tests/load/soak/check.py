@@ -7,7 +7,7 @@ from pool import resemblance
 
 
 def prove(journals, rows, texts, fingerprints, near):
-    """What is wrong. `near` lists, for each text, the texts that are near-duplicates of it."""
+    """The defects of a history. `near` lists, for each text, its near-duplicates."""
     history = History(journals, texts, near)
     failures = [*wrong_contents(rows, texts, fingerprints), *wrong_pairs(rows, near), *wrong_presence(history, rows)]
     refusals = [refusal for journal in journals for refusal in journal.refusals]
@@ -91,7 +91,7 @@ class History:
         return version.since <= refusal.until and self.latest(version) >= refusal.since
 
     def check_refusal(self, refusal):
-        """What is wrong with a refusal or a mark; None if it has a reason."""
+        """The defect of a refusal or a mark; None if it has a reason."""
         if refusal.mark is not None:
             return self.check_mark(refusal)
         if any(self.has_reason(id, text, refusal) for id, text in refusal.rows):

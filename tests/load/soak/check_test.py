@@ -1,4 +1,4 @@
-"""The proof fails on histories with a defect, made by hand. Run it by `python tests/load/soak/check_test.py`."""
+"""Tests that `prove` reports each defect of a history. Run: `python tests/load/soak/check_test.py`."""
 
 import unittest
 from time import monotonic
@@ -34,8 +34,8 @@ def refuse(id, text):
 
 ROW, REFUSED = write(1, 0), refuse(2, 1)  # Text 1 is refused because of row 1.
 MARKED = write(3, 1, mark=1)
-# Steps after ROW and REFUSED; the rows that are found besides row 1, or instead of it: key, text and mark; what
-# the proof says.
+# The steps after ROW and REFUSED; the rows that the table then has (key, text and mark), with row 1 or without it; and
+# the messages that `prove` must return.
 BESIDE = [
     ([], [], []),
     ([write(3, 1)], [(3, 1)], ["are near: their resemblance is 0.778"]),
@@ -56,7 +56,7 @@ BESIDE = [
 ]
 INSTEAD = [
     ([delete(1), refuse(3, 1), write(4, 2)], [(4, 2)], ["without a reason"]),
-    # A mark is kept with an equal text.
+    # An update to an equal text leaves the mark.
     ([MARKED, delete(1), MARKED], [(3, 1, 1)], []),
     ([write(3, 0, mark=1), delete(1), write(3, 4, mark=1)], [(3, 4, 1)], []),
     ([write(3, 0, mark=1), delete(1), MARKED], [(3, 1, 1)], ["was marked with row 1"]),

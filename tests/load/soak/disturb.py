@@ -60,7 +60,7 @@ def vacuum():
 
 def reindex():
     with table.connect() as connection:
-        # Of a partitioned table, PostgreSQL locks all partitions at once: then it waits for writers, and they for it.
+        # PostgreSQL locks all partitions of a table at once: then it waits for writers, and they wait for it.
         partitions = connection.execute("SELECT relid::regclass FROM pg_partition_tree('soak') WHERE isleaf").fetchall()
         # A table that is not partitioned has no partition tree.
         for (partition,) in partitions or [("soak",)]:

@@ -8,10 +8,10 @@ GROUPS, VARIANTS, WORDS = 150, 8, 150
 # By how many times the texts of every tenth group are longer, so that they are stored out of line.
 LONG = 20
 # Numbers of words that are replaced in a variant. The resemblance to the group's first text is about 1, 0.96, 0.89 and
-# 0.79: so some of the texts that share a band are no near-duplicates.
+# 0.79: so some of the texts that share a band are not near-duplicates.
 EDITS = (0, 2, 6, 12)
-# What makes two texts near-duplicates by default: they share a band, their fingerprints are within a distance, and they
-# resemble each other.
+# Two texts are near-duplicates by default if they share a band, resemble each other, and their fingerprints are within a
+# distance.
 BANDS, BAND_DISTANCE, RESEMBLANCE = 6, 20, 0.84
 # The largest distance of near fingerprints.
 DISTANCE = 3

@@ -1,4 +1,4 @@
-"""Searches beside the writers. A statement computes each answer twice, by the scan and by a sequential scan. It has one
+"""Searches during the writes. A statement computes each answer twice, by the scan and by a sequential scan. It has one
 snapshot, so both must be the same. Rows that a statement locks or changes, maybe after it has waited for a writer, must
 be near."""
 

@@ -12,7 +12,7 @@ def connect():
 
 
 def create(action, source, texts, partitions, tenants):
-    """Makes the table anew, of so many partitions if any, with the tenant as scope if there are several. Returns the
+    """Makes a new table, with this number of partitions, and with the tenant as scope if there are several. Returns the
     fingerprints of the texts, and their bands."""
     scope, mark = ["tenant"] if tenants > 1 else [], "mark" if action == "mark" else None
     with connect() as connection:

@@ -45,7 +45,7 @@ SELECT simhash_agg(DISTINCT feature, 1) = simhash_of_features(ARRAY['a', 'b']) A
     simhash_agg(feature, 1) FILTER (WHERE feature < 'b') = simhash_of_features(ARRAY['a']) AS filtered
 FROM unnest(ARRAY['a', 'b', 'a']) AS feature;
 
--- As a window function it gives a running fingerprint: the final function does not change the state.
+-- Used as a window function, it gives a running fingerprint: the final function does not change the state.
 SELECT n, fingerprint = simhash_of_features((array_agg(feature) OVER (ORDER BY n))::text[]) AS running
 FROM (SELECT n, feature, simhash_agg(feature, 1) OVER (ORDER BY n)
       FROM unnest(ARRAY['a', 'b', 'c', 'd', 'e']) WITH ORDINALITY AS features (feature, n))

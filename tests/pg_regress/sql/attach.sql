@@ -20,7 +20,7 @@ SELECT relfilenode AS file FROM pg_class WHERE oid = 'docs'::regclass \gset
 SELECT simhash_attach('docs', 'body', options => '{"case_fold": true, "tokens": "words"}');
 SELECT relfilenode = :file AS not_rewritten FROM pg_class WHERE oid = 'docs'::regclass;
 
--- Half attached: only what is missing is added. What existed before gets no comment.
+-- Half attached: only the missing objects are added. Objects that existed before get no comment.
 ALTER TABLE docs DROP COLUMN simhash_block1, DROP COLUMN simhash_block2;
 DROP INDEX docs_simhash_block3_idx;
 SELECT simhash_attach('docs', 'body');

@@ -70,7 +70,7 @@ SELECT errors($$INSERT INTO guarded VALUES (1, '00000000000000ff'), (2, '0000000
 -- A guarded table is not detached.
 SELECT errors($$SELECT simhash_detach('guarded', 'h')$$);
 
--- Triggers that new columns would break, and indexes alone do not.
+-- Triggers that new columns would break. Indexes alone do not break them.
 CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
 CREATE TABLE touched (id integer, body text, fp bigint);
 CREATE TRIGGER touch BEFORE UPDATE ON touched

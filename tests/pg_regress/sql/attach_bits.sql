@@ -38,8 +38,8 @@ SELECT line FROM described('pictures') AS line WHERE line ~ 'block1';
 EXPLAIN (COSTS OFF) SELECT id FROM pictures WHERE bit_count(of_domain # 1::bigint::bit(64)) <= 3;
 EXPLAIN (COSTS OFF) SELECT id FROM pictures WHERE bit_count(('x' || limited)::bit(64) # ('x' || 'ff')::bit(64)) <= 3;
 
--- A text that is no hexadecimal digits has no fingerprint: it can be stored, and is not found. Without the scan, the
--- condition fails at such a row.
+-- A text that does not consist of hexadecimal digits has no fingerprint: it can be stored, and is not found. Without
+-- the scan, the condition fails at such a row.
 INSERT INTO pictures (id, digits) VALUES (3001, 'unknown'), (3002, ''), (3003, 'ff'), (3004, 'ff00000000000000ab');
 SELECT id FROM pictures WHERE bit_count(('x' || digits)::bit(64) # ('x' || 'ff')::bit(64)) <= 8 ORDER BY id;
 SELECT id FROM pictures ORDER BY bit_count(('x' || digits)::bit(64) # ('x' || 'ff')::bit(64)), id LIMIT 3;

@@ -1,4 +1,4 @@
--- Where simhash_attach refuses: an error with a SQLSTATE, the reason and a hint; nothing is changed.
+-- Refusals of simhash_attach: an error with a SQLSTATE, the reason and a hint; nothing is changed.
 CREATE TABLE docs (id integer, body text, title text, number integer, document jsonb,
     bounded varchar(3) GENERATED ALWAYS AS (body) STORED);
 INSERT INTO docs VALUES (1, 'a b', 'a title', 1, '{}');

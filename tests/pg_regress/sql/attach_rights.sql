@@ -1,4 +1,4 @@
--- Which users may attach, and whose rights the commands have.
+-- The users who may attach, and the rights of the commands.
 
 CREATE SCHEMA rights;
 GRANT USAGE, CREATE ON SCHEMA rights TO regress_owner;
@@ -86,8 +86,8 @@ TABLE hostile;
 RESET search_path;
 RESET ROLE;
 
--- A cast of the owner renames the table's schema while the table is rewritten: the indexes and their comments are made
--- all the same.
+-- A cast of the owner renames the table's schema while the table is rewritten: the indexes and their comments are still
+-- made.
 GRANT CREATE ON DATABASE :DBNAME TO regress_owner;
 CREATE SCHEMA moving AUTHORIZATION regress_owner;
 SET ROLE regress_owner;

@@ -11,7 +11,7 @@ SELECT pg_get_indexdef(indexrelid) AS index, obj_description(indexrelid, 'pg_cla
 FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
 WHERE indrelid = 'scoped'::regclass AND NOT indisprimary ORDER BY relname;
 
--- A scope added to an attached table gets indexes beside the others. A second call changes nothing.
+-- A scope added to an attached table gets its own indexes, and the others stay. A second call changes nothing.
 SELECT simhash_attach('scoped', 'body', blocks => 2);
 SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant_id}');
 SELECT simhash_attach('scoped', 'body', blocks => 2, scope => '{tenant_id}');
@@ -81,7 +81,7 @@ INSERT INTO scope_parts VALUES (12, 1, 'a text');
 SELECT simhash_unguard('scope_parts'), simhash_detach('scope_parts');
 
 SET client_min_messages = notice;
--- A scope in which a unique index keeps rows apart gets a warning; not if NULLs or other tables may repeat the values.
+-- A warning if a unique index makes all rows of a scope differ; not if NULLs or other tables may repeat the values.
 CREATE TABLE unlike (id integer PRIMARY KEY, tenant integer NOT NULL, number integer, body text, f bigint,
     UNIQUE (tenant, number), UNIQUE (id, body));
 SELECT simhash_index('unlike', 'body', bands => 1, scope => '{tenant, id}');

@@ -75,7 +75,7 @@ SELECT count(*), searched, finding, same FROM compare('digits', ARRAY[
     'length(translate(((''x'' || phash)::bit(64) # B''$B'')::text, ''0'', '''')) <= $K'])
 GROUP BY searched, finding, same ORDER BY finding;
 
--- Other meanings are no match: other widths, other digits, other functions, several columns of the same row.
+-- Other meanings do not match: other widths, other digits, other functions, several columns of the same row.
 SELECT * FROM compare('numbers', ARRAY[
     'bit_count((fp # ''$Q'')::bit(32)) <= $K',
     'bit_count((fp & ''$Q'')::bit(64)) <= $K',

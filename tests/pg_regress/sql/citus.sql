@@ -1,5 +1,5 @@
--- What commands and guards do with tables that Citus distributes. Tables with the names of its catalogs imitate it
--- here; tests/server/citus has tests with Citus itself.
+-- Commands and guards on tables that Citus distributes. Tables with the names of its catalogs imitate Citus here;
+-- tests/server/citus has tests with Citus itself.
 CREATE TABLE docs (tenant integer, id integer, f bigint, "key" integer GENERATED ALWAYS AS (tenant) STORED,
     PRIMARY KEY (tenant, id));
 CREATE TABLE everywhere (id integer PRIMARY KEY, f bigint);
@@ -59,7 +59,7 @@ CREATE TRIGGER guard_102008 BEFORE INSERT OR UPDATE ON docs_102008
     FOR EACH ROW EXECUTE FUNCTION simhash_dedup('reject', '{"resemblance": null}', 'f', '', 'tenant');
 INSERT INTO docs_102008 VALUES (1, 1, 0);
 SELECT fields($$INSERT INTO docs_102008 VALUES (1, 2, 0)$$);
--- A trigger with another name, a table with a number that is no shard's, and a shard with a shortened name.
+-- A trigger with another name, a table with a number that is not a shard's, and a shard with a shortened name.
 ALTER TRIGGER guard_102008 ON docs_102008 RENAME TO guard;
 CREATE TABLE docs_102009 (LIKE docs INCLUDING ALL);
 CREATE TRIGGER guard_102009 BEFORE INSERT ON docs_102009
@@ -85,7 +85,7 @@ SELECT errors(
     $$INSERT INTO docs VALUES (1, 1, 0)$$,
     $$INSERT INTO docs_102008 VALUES (1, 2, 0)$$);
 
--- On another server than the coordinator.
+-- On a server that is not the coordinator.
 UPDATE pg_dist_local_group SET groupid = 2;
 SELECT errors(
     $$SELECT simhash_attach('docs', 'f')$$,

@@ -1,7 +1,7 @@
 -- simhash_cluster and simhash_duplicate_of of texts: those that share a band and resemble each other.
 CREATE TABLE docs (id text PRIMARY KEY, tenant text, body text);
 -- Of words and pairs of words, 1 and 2 share 19 of 21 (.90), 2 and 3 share 19 of 23 (.83), 1 and 3 share 17 of 23
--- (.74); 6 is row 2 in the opposite order of words, and no copy; 8 has the words of 5, and 7 and 9 have none.
+-- (.74); 6 is row 2 in the opposite order of words, and not a copy; 8 has the words of 5, and 7 and 9 have none.
 INSERT INTO docs VALUES
     ('one', 'a', 'a b c d e f g h i j'), ('two', 'b', 'a b c d e f g h i j k'), ('three', 'a', 'b c d e f g h i j k l'),
     ('null', 'a', NULL), ('five', 'a', 'the same template, filled in differently'),
@@ -62,7 +62,7 @@ DECLARE
 BEGIN
     CREATE TABLE bands AS SELECT id, band, simhash_band(body, band, options) AS key
         FROM docs, generate_series(0, bands - 1) AS band;
-    -- Of the pairs that share a band, those that are near. Others are not, as the table `edited` below shows.
+    -- The near pairs among the pairs that share a band. No other pairs are near, as the table `edited` below shows.
     CREATE TABLE pairs AS SELECT a.id AS a, b.id AS b, simhash_resemblance(a.body, b.body, options) AS resemblance
         FROM (SELECT DISTINCT a.id AS a, b.id AS b FROM bands AS a JOIN bands AS b USING (band, key) WHERE a.id < b.id)
                 AS near
@@ -133,8 +133,8 @@ FROM (VALUES (jsonb '{}'), ('{"same": ["numbers"]}')) AS criteria (criterion), L
     FROM letters WINDOW w AS (ORDER BY id)) AS found
 GROUP BY criterion ORDER BY criterion;
 
--- Two rows are connected if simhash_near of their texts is true: pairs of texts of which one is edited more or less,
--- also so much that not all share a band.
+-- Two rows are connected if simhash_near of their texts is true: pairs of texts, one of which is edited, more or less.
+-- Some edits are so large that the texts do not share a band.
 CREATE TABLE edited AS
 SELECT pair, version, string_agg(md5(format('%s %s %s', pair, word, version = 1 AND word <= 1 + pair % 4)), ' '
     ORDER BY word) AS body

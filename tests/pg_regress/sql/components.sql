@@ -16,7 +16,7 @@ SELECT * FROM simhash_components(ARRAY[1.0, 2.50, 1], ARRAY[3, 1.00, 4]);
 SELECT id, lower(component COLLATE "C") AS component
 FROM simhash_components(ARRAY['b', 'c'] COLLATE no_case, ARRAY['a', other_case('b')]);
 SELECT id FROM simhash_components(ARRAY['b', 'a'] COLLATE "C", ARRAY['B', 'A']);
--- If an array is NULL, there is no row.
+-- If an array is NULL, the result has no rows.
 SELECT * FROM simhash_components(NULL::integer[], '{1}');
 SELECT * FROM simhash_components(ARRAY[1], NULL);
 

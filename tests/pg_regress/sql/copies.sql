@@ -1,4 +1,4 @@
--- What is a copy and what is not, by the defaults: each statement that returns a row is wrong.
+-- Copies and other texts, by the defaults: each statement that returns a row is wrong.
 
 -- Eight unrelated texts of each kind, all of few different words: a guard stores all.
 CREATE TABLE texts (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind text, body text);

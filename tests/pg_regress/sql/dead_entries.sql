@@ -39,7 +39,7 @@ SELECT marks(format('SELECT id FROM docs WHERE simhash_near(fp, %s)', :fp));
 CALL copy_and_delete();
 SELECT marks(format('SELECT id FROM docs ORDER BY fp <~> %s LIMIT 1', :fp));
 
--- Not while a transaction may see the rows, or take back that it has deleted them.
+-- No entry is marked while a transaction may see the rows, or may roll back their deletion.
 INSERT INTO docs SELECT 1000 + n, body, fp FROM docs, generate_series(1, 2000) n WHERE id = 7;
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 DELETE FROM docs WHERE id > 1000;

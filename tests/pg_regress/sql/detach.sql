@@ -18,7 +18,7 @@ SELECT errors($$SELECT simhash_detach('docs')$$, $$SELECT simhash_detach('docs',
     $$SELECT simhash_detach('no_such_table')$$, $$SELECT simhash_detach('pg_class')$$);
 DROP VIEW a_view;
 
--- What existed before stays, and so does what has lost its comment or its expression.
+-- Objects that existed before stay, and so do objects that have lost their comment or their expression.
 CREATE TABLE half_attached (body text,
     simhash bigint GENERATED ALWAYS AS (simhash(body)) STORED,
     simhash_block0 integer GENERATED ALWAYS AS (simhash_block(simhash(body), 0)) STORED);
@@ -74,7 +74,7 @@ CREATE TABLE copy_of_original (LIKE original INCLUDING ALL);
 SELECT simhash_detach('copy_of_original');
 \d copy_of_original
 
--- A fingerprint that is no longer generated is kept with its values.
+-- A column that is no longer generated stays, with its fingerprints.
 CREATE TABLE kept (body text);
 INSERT INTO kept VALUES ('a text of some words');
 SELECT run_quietly($$SELECT simhash_attach('kept', 'body', blocks => 3)$$);

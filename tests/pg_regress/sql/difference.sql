@@ -1,4 +1,4 @@
--- What two texts have in common (simhash_containment) and what not (simhash_difference), and the option "same".
+-- The common part of two texts (simhash_containment), their difference (simhash_difference), and the option "same".
 SELECT * FROM simhash_difference('Forty thousand tonnes in May', 'forty thousand barrels in June, in May');
 -- In order of the text, with a's features first; nothing for equal sets of features.
 SELECT count(*) FROM simhash_difference('to be or not to be', 'NOT to be, or?');
@@ -22,7 +22,7 @@ SELECT simhash('4,000 tonnes', :'same') = simhash('4,000 tonnes') AS fingerprint
 SELECT errors($$SELECT simhash('a', '{"same": "numbers"}')$$);
 SELECT simhash('a', '{"same": ["no", "?!"]}');
 SELECT simhash('a', '{"same": ["number"]}');
--- One text compared with several, with its numbers.
+-- A text is compared with several others, including its numbers.
 SELECT body, simhash_resemblance('invoice 17 is overdue', body, :'same')
 FROM (VALUES ('invoice 17 is overdue'), ('invoice 18 is overdue'), ('Invoice: 17 is overdue'), ('invoice'))
     AS v (body);

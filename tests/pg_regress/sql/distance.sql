@@ -1,4 +1,4 @@
--- hamming and <~>. That the distance counts bits is a claim of tests/load/hostile.
+-- hamming and <~>. tests/load/hostile checks that the distance counts bits.
 SELECT hamming(0, 0) AS zero, hamming(0, -1) AS all, hamming(-9223372036854775808, 9223372036854775807) AS ends,
     hamming(-9223372036854775808, 0) AS sign, hamming(b'10101'::bigint, b'00110'::bigint) AS textbook,
     hamming(simhash('to be or not to be'), simhash('to be or not')) AS texts;
@@ -10,7 +10,7 @@ SELECT 1 <~> 2 = 2 AS "=", 7 <~> 3 + 4 AS "+", 5 # 1 <~> 4 AS "left to right";
 SELECT hamming(NULL, 1) IS NULL AND hamming(1, NULL) IS NULL AND NULL <~> 1::bigint IS NULL
     AND 1::bigint <~> NULL IS NULL AS nulls;
 
--- Fingerprints of other programs, as unsigned numbers.
+-- Fingerprints that other programs store as unsigned numbers.
 SELECT number, simhash_from_unsigned(number) AS bits
 FROM unnest(ARRAY[0, 5.00, 9223372036854775807, 9223372036854775808, 14697741594938196837.0, 18446744073709551615])
     AS number;

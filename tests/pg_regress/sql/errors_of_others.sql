@@ -8,7 +8,7 @@ BEGIN
         SCHEMA = 'the schema';
 END $$;
 
--- As PostgreSQL shows it.
+-- The error as PostgreSQL shows it.
 SELECT fields($$ SELECT fail() $$);
 
 -- Expressions of a search.

@@ -42,7 +42,7 @@ SELECT estimate('SELECT FROM news n JOIN docs d ON simhash_near(d.fp, n.fp)') AS
 SELECT estimate('SELECT FROM news n WHERE EXISTS (SELECT FROM docs d WHERE simhash_near(d.fp, n.fp))') AS near,
     estimate('SELECT FROM news n WHERE NOT EXISTS (SELECT FROM docs d WHERE simhash_near(d.fp, n.fp))') AS not_near;
 
--- EXISTS and NOT EXISTS beside another equality: a search for each row, unless a hash join compares few pairs.
+-- EXISTS and NOT EXISTS with another equality: a search for each row, unless a hash join compares few pairs.
 CREATE TABLE notes (id integer, tenant integer, fp bigint) PARTITION BY LIST (tenant);
 CREATE TABLE notes0 PARTITION OF notes FOR VALUES IN (0, 1, 2);
 CREATE TABLE notes1 PARTITION OF notes DEFAULT;
@@ -67,7 +67,7 @@ SET enable_partitionwise_join = on;
 SELECT nodes('SELECT FROM notes n WHERE EXISTS
     (SELECT FROM notes o WHERE o.tenant = n.tenant AND simhash_near(o.fp, n.fp))');
 RESET enable_partitionwise_join;
--- Where a hash join is cheaper or the only choice.
+-- Joins for which a hash join is cheaper, or the only choice.
 SELECT nodes(replace(query, 'tenant', 'id')) ~ 'Hash (Right )?Semi Join' AS of_few_pairs FROM queries WHERE id = 10;
 SET enable_nestloop = off;
 SELECT bool_and(nodes(query) ~ 'Hash (Right )?(Semi|Anti) Join') AS without_nested_loop FROM queries;

@@ -5,7 +5,7 @@ SELECT * FROM simhash_explain('The quick brown fox jumps over the lazy dog by th
 SELECT * FROM simhash_explain('The quick brown fox jumps over the lazy dog by the river, on day 1.',
     'the quick brown fox jumps over the lazy dog by the river on day 2', '{"resemblance": 0.7}');
 SELECT * FROM simhash_explain('one two three four', 'five six');
--- What must be the same: numbers by their values, and words.
+-- The option "same": numbers are compared by their values, and words.
 SELECT * FROM simhash_explain('Invoice 17 of 2026-01-12: 12,000 EUR, not paid',
     'Invoice 18 of 2026-01-12: 12 500 EUR, paid',
     '{"same": ["numbers", "not", "in full", "paid"], "resemblance": 0.01, "bands": 64}');
@@ -19,12 +19,12 @@ SELECT a, b, in_a, in_b FROM (VALUES ('of 12,000 EUR', 'of 12 500 EUR'), ('1 2 3
     AS t (a, b), simhash_explain(a, b, '{"same": ["numbers"]}') WHERE what = 'numbers';
 SELECT what, length(in_a), in_b FROM simhash_explain(repeat('1 ', 1000), 'none', '{"same": ["numbers"]}')
 WHERE what = 'numbers';
--- Of fingerprints, the distance decides.
+-- For fingerprints, the distance decides.
 SELECT * FROM simhash_explain('one two three four five', 'one two three four six', '{"resemblance": null}');
 SELECT what, found, required, holds
 FROM simhash_explain('one two three four five', 'one two three four six', '{"max_distance": 64, "tokens": "chars"}')
 WHERE required IS NOT NULL OR what = 'near';
--- Where fingerprints are compared, "same" decides nothing.
+-- If fingerprints are compared, "same" has no effect on the result.
 SELECT * FROM simhash_explain('one two 3', 'one two 4, not', '{"resemblance": null, "same": ["numbers", "not"]}');
 -- No word, and NULL.
 SELECT * FROM simhash_explain('', 'one', '{"same": ["numbers"]}');
@@ -67,7 +67,7 @@ SELECT count(*) AS other_verdicts FROM pairs,
 WHERE what = 'near' AND holds IS DISTINCT FROM
     simhash_near(simhash(a, criterion - 'resemblance' - 'bands'), simhash(b, criterion - 'resemblance' - 'bands'), 8);
 
--- What simhash_near refuses.
+-- Refusals of simhash_near.
 SELECT errors($$SELECT * FROM simhash_explain('a', 'b', '{"resemblance": 0.9, "max_distance": 3}')$$,
     $$SELECT * FROM simhash_explain('a', 'b', '{"resemblance": 2}')$$,
     $$SELECT * FROM simhash_explain('a', 'b', '{"weights": "table"}')$$,

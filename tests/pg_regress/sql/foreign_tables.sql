@@ -25,7 +25,7 @@ SELECT attname FROM pg_attribute WHERE attrelid = 'hub'::regclass AND attnum > 0
 
 SET client_min_messages = warning;
 
--- What is refused here, since it works on the server of the foreign table only.
+-- Calls that are refused here: they work only on the server of the foreign table.
 SELECT errors($$SELECT simhash_guard('hub', source => 'f')$$,
     $$SELECT * FROM simhash_preview('hub', source => 'f')$$, $$SELECT * FROM simhash_layouts('hub', 'f')$$);
 

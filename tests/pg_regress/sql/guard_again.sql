@@ -1,4 +1,4 @@
--- simhash_guard of a table with a guard: what is not given stays as it is.
+-- simhash_guard of a table with a guard: omitted arguments stay as they are.
 CREATE TABLE docs (id integer PRIMARY KEY, tenant text, "Body" text, confirmed boolean, seen date, near integer);
 SELECT simhash_index('docs', '"Body"', '{"ignore": ["urls"]}');
 SET client_min_messages = notice;
@@ -108,7 +108,7 @@ SELECT run_quietly($$SELECT simhash_index('letters', '(lower(body))')$$);
 SELECT simhash_guard('letters', 'skip', source => '(lower(body))');
 SELECT simhash_guard('letters', 'reject'), definition('letters');
 
--- What is the same in other words replaces nothing.
+-- Arguments that mean the same replace nothing.
 CREATE TABLE notes (id integer PRIMARY KEY, body text);
 SELECT run_quietly($$SELECT simhash_index('notes', 'body')$$);
 SELECT simhash_guard('notes');

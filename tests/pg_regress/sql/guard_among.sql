@@ -14,7 +14,7 @@ SELECT definition('docs');
 INSERT INTO docs VALUES (1, 0, 'active', now() - interval '8 days');
 INSERT INTO docs VALUES (2, 1, 'active');
 INSERT INTO docs VALUES (3, 2, 'active');
--- The row that is checked need not be in the window.
+-- The checked row need not be in the window.
 INSERT INTO docs VALUES (3, 2, 'active', now() - interval '1 year');
 DELETE FROM docs;
 
@@ -25,7 +25,7 @@ INSERT INTO public.docs VALUES (1, 0, 'draft'), (2, 0, 'closed'), (3, 0, NULL), 
 INSERT INTO public.docs VALUES (5, 1, 'draft');
 RESET search_path;
 SELECT id, status FROM docs ORDER BY id;
--- An UPDATE that makes a row count is checked as a new row; one that does not is not.
+-- An UPDATE that makes a row count is checked like a new row; other UPDATEs are not.
 UPDATE docs SET status = 'closed' WHERE id = 1;
 UPDATE docs SET status = 'active' WHERE id = 1;
 UPDATE docs SET fetched_at = now(), status = 'active' WHERE id = 4;
@@ -35,7 +35,7 @@ UPDATE docs SET status = 'active' WHERE id = 2;
 -- An UPDATE of the fingerprint is checked whether or not the row counts.
 INSERT INTO docs VALUES (6, x'00ff00ff00ff00ff'::bigint, 'draft');
 UPDATE docs SET f = 0 WHERE id = 6;
--- Within one statement, rows that do not count are stored beside one that does.
+-- Within one statement, rows that do not count are stored together with a row that does.
 INSERT INTO docs VALUES (11, -1, 'draft'), (12, -1, 'draft'), (13, -1, 'active');
 -- ON CONFLICT: the UPDATE of the row with the same key is checked.
 INSERT INTO docs VALUES (2, 0, 'active') ON CONFLICT (id) DO UPDATE SET status = excluded.status;
@@ -88,7 +88,7 @@ INSERT INTO docs VALUES (300, 0, 'active');
 SELECT simhash_unguard('docs');
 INSERT INTO docs VALUES (300, 0, 'active');
 
--- What is accepted as a condition on a row, and what is refused.
+-- Conditions on a row, and expressions that are refused as such.
 SELECT errors(format('SELECT simhash_guard(''docs'', source => ''f'', among => %L)', condition))
 FROM unnest(ARRAY[
     'id', '1', '''text''', 'id >', 'id > 1; SELECT true', 'true) OR (false', 'true), (true',

@@ -3,7 +3,7 @@ CREATE TABLE docs (id integer PRIMARY KEY, f bigint, same_as integer, tenant tex
 SELECT simhash_attach('docs', 'f');
 SELECT simhash_guard('docs', 'mark', scope => '{tenant}', mark_column => 'same_as', source => 'f');
 INSERT INTO docs VALUES (1, 0), (2, 1) RETURNING id, same_as;
--- What becomes of an INSERT after a change. The change and the INSERT are rolled back.
+-- The result of an INSERT after a change. The change and the INSERT are rolled back.
 CREATE FUNCTION after(change text, statement text DEFAULT 'INSERT INTO docs VALUES (3, 2)') RETURNS SETOF text
 LANGUAGE plpgsql AS $$
 BEGIN

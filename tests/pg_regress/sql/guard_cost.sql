@@ -30,7 +30,7 @@ SELECT pages('INSERT INTO docs VALUES (2003, words())') < 250 AS equal,
     pages('INSERT INTO docs VALUES (2004, more_words(2))') < 250 AS near;
 SELECT simhash_guard('docs', 'mark', mark_column => 'near');
 INSERT INTO docs VALUES (2005, more_words(3)) RETURNING near IS NOT NULL AS is_marked;
--- Once the session has found the row without a mark, it does not read the marked ones, wherever that row is.
+-- Once the session has found the row without a mark, it does not read marked rows, wherever the unmarked row is.
 UPDATE docs SET near = 2000 WHERE id < 2000;
 UPDATE docs SET body = more_words(4) WHERE id = 2000;
 SELECT pages('INSERT INTO docs VALUES (2006, more_words(5))') < 250 AS first,
@@ -56,7 +56,7 @@ BEGIN
 END
 $$;
 SELECT shared, few_pages, mark FROM generate_series(0, 3) AS shared, mark_copy(shared);
--- A row without a mark that is younger than hundreds of marked rows is found, too.
+-- A row without a mark is also found if it is younger than hundreds of marked rows.
 DELETE FROM copies WHERE id = 0;
 INSERT INTO copies VALUES (3000, 1) RETURNING near;
 INSERT INTO copies VALUES (3001, 0) RETURNING near;

@@ -1,4 +1,4 @@
--- What a guard depends on: schemas and enums that its conditions name, indexes, and the guard of a partitioned table.
+-- A guard depends on the schemas and enums that its conditions name, on indexes, and on a partitioned table's guard.
 CREATE SCHEMA app;
 CREATE TYPE app.state AS ENUM ('live', 'old');
 CREATE TABLE docs (id integer PRIMARY KEY, body text, state app.state DEFAULT 'live');

@@ -12,8 +12,8 @@ BEGIN
             INSERT INTO sized SELECT n, random_fingerprint(n) FROM generate_series(1, rows) AS n;
             ANALYZE sized;
             PERFORM simhash_attach('sized', 'f', blocks => layout);
-            -- Of two near rows, the guard must skip one. The error 'served' says so, and undoes all. Of the lines about
-            -- an error, only the one with its SQLSTATE counts.
+            -- The guard must skip one of two near rows. The error 'served' says so, and undoes all. Of the lines about
+            -- an error, only the line with its SQLSTATE counts.
             INSERT INTO outcomes SELECT rows, layout, distance, line
             FROM unnest('{0,3,7,10,12,15,19,24}'::integer[]) AS distance,
                 errors(format($s$SELECT simhash_guard('sized', 'skip', source => 'f',

@@ -1,4 +1,4 @@
--- simhash_guard: what it refuses, and the trigger's errors where it cannot work.
+-- simhash_guard: its refusals, and the errors of a trigger that cannot work.
 CREATE TABLE docs (id integer PRIMARY KEY, body text, shape point, stamp json, same_as integer, wide bigint,
     tenant text, upper_tenant text GENERATED ALWAYS AS (upper(tenant)) STORED,
     twice integer GENERATED ALWAYS AS (2) STORED);

@@ -1,7 +1,7 @@
 -- A guard and the keys of its table: unique keys, foreign keys, and marks. (INSERT .. ON CONFLICT: guard_upsert.)
 
--- A row is left to a unique index that has its key. An index does not count if it omits one of the rows, is deferred,
--- or has a NULL: rows 2 to 5 are skipped.
+-- The guard leaves a row to a unique index that has its key. An index does not count if it omits one of the rows, is
+-- deferred, or has a NULL: rows 2 to 5 are skipped.
 CREATE TABLE loose (id integer, a integer, b integer UNIQUE DEFERRABLE INITIALLY DEFERRED, c text, d integer UNIQUE,
     f bigint);
 CREATE UNIQUE INDEX ON loose (a) WHERE a > 0;
@@ -47,7 +47,7 @@ SELECT errors('SELECT simhash_guard(''marked'', ''mark'', mark_column => ''narro
     'SELECT simhash_guard(''keyed'', ''mark'', mark_column => ''same_as'', source => ''f'')',
     'SELECT simhash_guard(''nulls'', ''mark'', mark_column => ''same_as'', source => ''f'')',
     'SELECT simhash_guard(''numbers'', ''mark'', mark_column => ''same_as'', source => ''f'')');
--- Nor can a row be stored once the column has become NOT NULL.
+-- Once the column has become NOT NULL, no row can be stored either.
 ALTER TABLE nulls ALTER COLUMN same_as DROP NOT NULL;
 SELECT simhash_guard('nulls', 'mark', mark_column => 'same_as', source => 'f');
 INSERT INTO nulls VALUES (1, 0), (2, 1) RETURNING id, same_as;

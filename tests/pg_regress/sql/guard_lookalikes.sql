@@ -1,9 +1,9 @@
--- Triggers that look like a guard: only one that does what a guard does counts as one.
+-- Triggers that look like a guard: only a trigger that does what a guard does counts as a guard.
 CREATE TABLE docs (id integer PRIMARY KEY, f bigint);
 SELECT simhash_attach('docs', 'f', blocks => 8);
 INSERT INTO docs VALUES (1, 0);
 
--- One with the guard's name, which is neither replaced nor dropped.
+-- A trigger with the guard's name, which is neither replaced nor dropped.
 CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
 CREATE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON docs FOR EACH ROW
     EXECUTE FUNCTION nothing('reject', '3', 'f');

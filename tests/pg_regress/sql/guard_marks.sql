@@ -19,8 +19,8 @@ UPDATE docs SET f = 65281, tenant = 7 WHERE (tenant, id) = (9, 2) RETURNING tena
 UPDATE docs SET id = 141 WHERE (tenant, id) = (7, 41);
 UPDATE docs SET note = 'kept' WHERE (tenant, id) = (7, 43);
 SELECT tenant, id, f, near, note FROM docs ORDER BY tenant, id;
--- INSERT .. ON CONFLICT: the row with this key is no near-duplicate of itself, and the mark of the row that is left is
--- that of its new fingerprint.
+-- INSERT .. ON CONFLICT: the row with this key is not a near-duplicate of itself. The row that remains has the mark for
+-- its new fingerprint.
 INSERT INTO docs VALUES (7, 141, 1) ON CONFLICT (tenant, id) DO UPDATE SET f = excluded.f, note = 'again'
 RETURNING tenant, id, f, near, note;
 INSERT INTO docs AS d VALUES (7, 2, 0), (7, 43, 65280)
@@ -95,7 +95,7 @@ INSERT INTO own VALUES (1, 1, 40, 0) RETURNING id, whole;
 DELETE FROM own WHERE part = 1;
 INSERT INTO own VALUES (1, 1, 41, 0) RETURNING id, whole;
 
--- Keys and columns that no mark can be made of.
+-- Keys that no mark can store, and columns that cannot store a mark.
 CREATE DOMAIN object AS jsonb;
 CREATE TABLE wrong (a integer, "B" varchar(5), body bigint, a_mark integer, b_mark varchar(4), fit varchar(5),
     whole json, of_domain object, strict jsonb NOT NULL, made jsonb GENERATED ALWAYS AS ('{}') STORED, whole_key jsonb,

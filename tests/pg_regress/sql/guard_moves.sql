@@ -79,8 +79,8 @@ EXECUTE moves ('23P01 zzz_simhash_guard 1:%s,2:%s');
 SELECT FROM simhash_guard('docs', 'mark', source => 'f', mark_column => 'near');
 EXECUTE moves ('1 1:%1$s,2:%1$s:1');
 
--- A MERGE skips no row that it moves, and none that it inserts after the first move. An INSERT beside the UPDATE in a
--- WITH query, or alone, skips rows as always.
+-- A MERGE does not skip a row that it moves, or that it inserts after the first move. An INSERT with an UPDATE in WITH,
+-- or alone, skips rows as always.
 SELECT FROM simhash_guard('docs', 'skip', source => 'f');
 TRUNCATE docs;
 INSERT INTO docs VALUES (1, 1, 0), (2, 2, 255), (3, 3, -1), (4, 4, 65535);

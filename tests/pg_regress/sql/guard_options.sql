@@ -11,7 +11,7 @@ $$;
 SELECT simhash_guard('mails');
 INSERT INTO mails VALUES (1, mail(17));
 INSERT INTO mails VALUES (2, mail(18));
--- If the numbers must be the same, the second invoice is no near-duplicate; a copy of it is one.
+-- If the numbers must be the same, the second invoice is not a near-duplicate; a copy of it is.
 SELECT simhash_guard('mails', criterion => '{"same": ["numbers"]}'), definition('mails');
 INSERT INTO mails VALUES (2, mail(18));
 INSERT INTO mails VALUES (3, upper(mail(18)));
@@ -28,7 +28,7 @@ SELECT resemblance, distance, duplicate, rows FROM simhash_preview('mails');
 SELECT resemblance, distance, duplicate, rows FROM simhash_preview('mails', '{"same": ["numbers"]}');
 SELECT resemblance, distance, duplicate, rows FROM simhash_preview('mails', '{"resemblance": 0.98}');
 
--- The indexes of another table are on pairs of words. A criterion that does not name this option has it all the same.
+-- The indexes of another table are on pairs of words. A criterion that does not name this option has it anyway.
 CREATE TABLE letters (id integer PRIMARY KEY, body text);
 SELECT simhash_index('letters', 'body', '{"ngram": 2}');
 SELECT simhash_guard('letters', criterion => '{"resemblance": 0.9, "same": ["numbers"]}'), definition('letters');

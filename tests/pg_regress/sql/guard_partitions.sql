@@ -43,7 +43,7 @@ INSERT INTO deep SELECT n, 'a', n FROM generate_series(0, 3) AS n;
 SELECT simhash_attach('deep', 'f'), simhash_guard('deep', 'skip', source => 'f');
 UPDATE deep SET kind = 'A' RETURNING id;
 UPDATE deep SET kind = 'b' RETURNING id;
--- No other session gets in between: the locks are kept from one partition to the other.
+-- The locks are kept from one partition to the next, so no other session can store a near row in between.
 CREATE TABLE moving (id integer, part integer, f bigint, note text, PRIMARY KEY (id, part)) PARTITION BY LIST (part);
 CREATE TABLE moving_1 PARTITION OF moving FOR VALUES IN (1);
 CREATE TABLE moving_2 PARTITION OF moving FOR VALUES IN (2);
@@ -55,7 +55,7 @@ CREATE TRIGGER aa BEFORE INSERT ON moving_1 FOR EACH ROW EXECUTE FUNCTION tell_l
 UPDATE moving SET part = 1 WHERE id = 4 RETURNING id, note;
 SELECT guard_locks();
 
--- Partitions that come and go at any level, while the session has the former ones in its cache.
+-- Partitions that are added and removed at any level, while the session has the former ones in its cache.
 CREATE TABLE tree (id integer, part integer, f bigint) PARTITION BY LIST (part);
 CREATE TABLE tree_1 PARTITION OF tree FOR VALUES IN (1);
 CREATE TABLE tree_2 PARTITION OF tree FOR VALUES IN (2, 3, 4) PARTITION BY LIST (part);

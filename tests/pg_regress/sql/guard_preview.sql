@@ -1,4 +1,4 @@
--- simhash_preview: what a guard would find among the rows of a table.
+-- simhash_preview: the near-duplicates that a guard would find among the rows of a table.
 CREATE TABLE docs (id integer PRIMARY KEY, body text, tenant integer);
 SELECT simhash_index('docs', 'body', bands => 24);
 INSERT INTO docs VALUES
@@ -40,7 +40,7 @@ ANALYZE letters;
 SET client_min_messages = notice;
 SELECT duplicate, sum(rows), sum(share) > 0.999 AS is_all FROM simhash_preview('letters', sample => 1000)
 GROUP BY duplicate;
--- A row that is looked up is compared with all that it shares bands with.
+-- A row that is looked up is compared with all rows that share bands with it.
 INSERT INTO letters SELECT id + 1000, body FROM letters;
 SELECT duplicate, sum(rows) FROM simhash_preview('letters', sample => 40) GROUP BY duplicate;
 SELECT count(*) BETWEEN 1 AND 2 AS few FROM simhash_preview('letters', sample => 1);
@@ -95,7 +95,7 @@ SELECT errors(
     'SELECT simhash_preview(''docs'', sample => NULL)',
     'SELECT simhash_preview(NULL)',
     'SELECT simhash_preview(''pg_class'')');
--- Of rows that row-level security may hide from the owner, nothing is shown.
+-- Rows that row-level security may hide from the owner are not shown.
 ALTER TABLE docs OWNER TO regress_owner;
 ALTER TABLE docs ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY some_rows ON docs USING (id > 1);

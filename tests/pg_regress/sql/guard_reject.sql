@@ -25,8 +25,8 @@ INSERT INTO prints VALUES (6, x'0001000000000000'::bigint);
 INSERT INTO prints VALUES (7, NULL), (8, NULL);
 INSERT INTO docs VALUES (7, ''), (8, NULL), (9, ''), (10, '...');
 SELECT count(*) FROM docs WHERE simhash(body) IS NULL;
--- What was stored before the guard was made is not checked, and new rows are compared with it: row 10 is refused for
--- row 1, and without that for row 9.
+-- Rows that were stored before the guard was made are not checked, but new rows are compared with them: row 10 is
+-- refused because of row 1, and without row 1 because of row 9.
 SELECT simhash_unguard('prints');
 INSERT INTO prints VALUES (9, 0);
 SELECT simhash_guard('prints', source => 'f');
@@ -34,7 +34,7 @@ INSERT INTO prints VALUES (10, 0);
 DELETE FROM prints WHERE id = 1;
 INSERT INTO prints VALUES (10, 0);
 
--- Where the trigger does not fire: disabled, or if session_replication_role is replica.
+-- The trigger does not fire if it is disabled, or if session_replication_role is replica.
 ALTER TABLE docs DISABLE TRIGGER zzz_simhash_guard;
 INSERT INTO docs VALUES (11, 'another text');
 ALTER TABLE docs ENABLE TRIGGER zzz_simhash_guard;

@@ -1,4 +1,4 @@
--- Savepoints: a row that was rolled back does not count. One that was stored before, or that was released, does.
+-- Savepoints: a row that was rolled back does not count. A row that was stored before, or that was released, counts.
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 SELECT simhash_index('docs', 'body'), simhash_guard('docs');
 BEGIN;

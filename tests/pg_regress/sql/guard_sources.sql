@@ -1,4 +1,4 @@
--- What simhash_guard guards: texts by the indexes on their bands, fingerprints by those on their blocks.
+-- simhash_guard guards texts by the indexes on their bands, and fingerprints by the indexes on their blocks.
 
 CREATE FUNCTION text_of(n integer, last text DEFAULT 'end') RETURNS text LANGUAGE sql IMMUTABLE RETURN (
     SELECT string_agg(left(md5(n || ' ' || w), 6), ' ' ORDER BY w) || ' ' || last FROM generate_series(1, 60) AS w);
@@ -23,7 +23,7 @@ SELECT errors($$SELECT simhash_guard('docs', source => 'lower(body)')$$,
     $$SELECT simhash_guard('docs', source => 'tableoid::text')$$,
     $$SELECT simhash_guard('docs', source => 'count(*)')$$);
 
--- If several are indexed, one is to be named.
+-- If several are indexed, the user must name one.
 SELECT simhash_index('docs', 'code'), simhash_index('docs', 'full_text'),
     simhash_index('docs', '(lower(title) || coalesce(body, ''''))');
 SELECT errors($$SELECT simhash_guard('docs', source => '')$$, $$SELECT * FROM simhash_preview('docs')$$);

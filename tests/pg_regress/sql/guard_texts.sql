@@ -106,8 +106,8 @@ SELECT errors($$INSERT INTO nested VALUES (3, 'a third outer text', 'a third OUT
 INSERT INTO nested VALUES (4, 'a fourth outer text', 'a last text');
 SELECT id, body FROM nested ORDER BY id;
 
--- The rows that stay are those that share no band with an earlier one that resembles them, whatever the numbers of
--- bands.
+-- Whatever the number of bands, a row stays unless it shares a band with an earlier row that stays, and resembles that
+-- row.
 CREATE TABLE edited AS
 SELECT n AS id, (SELECT string_agg(CASE WHEN (word + n * 7) % 37 = 0 THEN 'edit' || n % 40
         ELSE substr(md5(n / 6 || ' ' || word), 1, 5) END, ' ' ORDER BY word)

@@ -1,6 +1,6 @@
--- Guards beside other triggers, and functions that run while a row is being stored.
+-- Guards and other triggers on a table, and functions that run while a row is being stored.
 
--- The guard sees the work of earlier triggers.
+-- The guard sees the row as earlier triggers have changed it.
 CREATE TABLE docs (id integer PRIMARY KEY, body text);
 CREATE TABLE words (id integer PRIMARY KEY, word text);
 SELECT simhash_index('docs', 'body'), simhash_guard('docs');

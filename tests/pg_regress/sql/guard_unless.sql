@@ -34,7 +34,7 @@ SELECT id, near FROM docs ORDER BY id;
 SELECT distance, duplicate, rows FROM simhash_preview('docs', source => 'f');
 SELECT distance, duplicate, rows FROM simhash_preview('docs', source => 'f', unless => 'confirmed');
 
--- What is refused, as for among.
+-- Conditions that are refused, as for among.
 SELECT errors(
     $$SELECT simhash_guard('docs', source => 'f', unless => 'id')$$,
     $$SELECT simhash_preview('docs', source => 'f', unless => ')')$$);

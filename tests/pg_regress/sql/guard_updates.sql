@@ -44,7 +44,7 @@ SELECT id, title, near FROM docs ORDER BY id;
 UPDATE docs SET near = NULL WHERE id = 11;
 DELETE FROM docs WHERE id = 2;
 SELECT id, title, near FROM docs WHERE id IN (11, 12) ORDER BY id;
--- Under reject and skip, a change beside an unchanged text is stored.
+-- Under reject and skip, an UPDATE that leaves the text unchanged is stored.
 SELECT simhash_guard('docs', 'reject');
 UPDATE docs SET title = 'reject', body = words(2001, 400) WHERE id = 3 RETURNING id, title;
 SELECT simhash_guard('docs', 'skip');

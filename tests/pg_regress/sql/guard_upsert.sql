@@ -1,4 +1,4 @@
--- Upserts of guarded tables: a row is no duplicate of itself, whichever unique index ON CONFLICT finds it by.
+-- Upserts of guarded tables: a row is not a duplicate of itself, whichever unique index ON CONFLICT finds it by.
 
 -- Stores a row with fingerprint 0, then one with fingerprint 1 that has the same unique key. Returns, for each action,
 -- the resulting id, fingerprint, number of updates and mark.
@@ -185,7 +185,7 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 SELECT id, mark FROM inner_rows;
--- Also the row of a statement in an SQL function, whose memory outlives the error.
+-- The row of a statement in an SQL function is forgotten too, although the function's memory outlives the error.
 CREATE TABLE checked (id integer PRIMARY KEY CHECK (id <> 1), f bigint);
 SELECT simhash_attach('checked', 'f'), simhash_guard('checked', source => 'f');
 CREATE FUNCTION store(id integer, f bigint) RETURNS integer LANGUAGE sql AS

@@ -5,7 +5,7 @@ CREATE FUNCTION guard_of_docs() RETURNS jsonb LANGUAGE sql AS $$
     SELECT to_jsonb(g) - 'target' - 'guard' FROM simhash_guards() AS g WHERE target = 'docs'::regclass
 $$;
 
--- What simhash_guard was called with.
+-- The definition has the arguments of simhash_guard.
 SELECT simhash_guard('docs', 'mark', '{"resemblance": 0.7, "same": ["numbers"]}', scope => '{tenant}',
     mark_column => 'mark', among => 'id > 0');
 SELECT target::text, guard, pg_typeof(target), pg_typeof(guard), pg_typeof(scope), pg_typeof(enabled)
@@ -34,7 +34,7 @@ ALTER TABLE parts_0 ENABLE TRIGGER zzz_simhash_guard;
 ALTER TABLE parts DETACH PARTITION parts_1;
 SELECT array_agg(target::text ORDER BY target::text) FROM simhash_guards() WHERE target::text ~ '^parts';
 
--- Arguments that cannot be read are an error of their row, and not of the listing.
+-- If arguments cannot be read, their row has an error, and the listing does not fail.
 CREATE FUNCTION error_of(arguments text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE listed record;
 BEGIN
@@ -96,7 +96,7 @@ SELECT simhash_unguard('docs');
 ALTER TRIGGER "Renamed" ON docs RENAME TO zzz_simhash_guard;
 SELECT simhash_unguard('docs');
 
--- Arguments of a trigger with a byte that is no character, and none.
+-- A trigger with an argument whose byte is not a character, and a trigger without arguments.
 SELECT simhash_guard_definition('skip\000\377\000') ? 'error' AS is_error,
     simhash_guard_definition('') ? 'error' AS without;
 

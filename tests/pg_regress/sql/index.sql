@@ -83,7 +83,7 @@ RESET search_path;
 SELECT pg_get_indexdef('owned_simhash_band0_idx'::regclass);
 SELECT simhash_index('owned', 'tools.who(body)', bands => 1);
 
--- What simhash_index refuses.
+-- Refusals of simhash_index.
 SET client_min_messages = warning;
 SELECT errors($$SELECT simhash_index(NULL, 'body')$$, $$SELECT simhash_index('docs', NULL)$$,
     $$SELECT simhash_index('docs', 'body', bands => NULL)$$, $$SELECT simhash_index('docs', 'body', scope => NULL)$$,
@@ -94,7 +94,7 @@ SELECT errors($$SELECT simhash_index(NULL, 'body')$$, $$SELECT simhash_index('do
     $$SELECT simhash_index('docs', 'body', scope => '{body}')$$,
     $$SELECT simhash_index('types', 'v', scope => '{document,document}')$$,
     $$SELECT simhash_index('no_such_table', 'body')$$, $$SELECT simhash_index(1::regclass, 'body')$$);
--- Sources that are no text, or cannot be indexed.
+-- Sources that are not texts, or cannot be indexed.
 SELECT errors(VARIADIC array_agg(format('SELECT simhash_index(''types'', %L)', source)))
 FROM unnest(ARRAY['number', 'bits', 'features', 'vector', 'document', 'number + 1', 'v = n', '(v, n)', 'NULL::json',
     'types', 'types::text', 'ctid::text',
@@ -112,7 +112,7 @@ FROM unnest(ARRAY['', ' ', '*', 'body, title', 'body), (title', 'body) FROM docs
     'body) AS a, (title', 'body /*', 'body)) --', 'body)) USING hash (id) --', 'body; SELECT 1', ''' || body',
     'body)::text, (id', '"', '$$', 'body ORDER BY 1', 'body DESC']) AS source;
 SELECT count(*) AS rows FROM docs;
--- PostgreSQL prints the type of a list of varchar differently: the index would not be that of the query.
+-- PostgreSQL prints the type of a list of varchar differently: the query would not match the index.
 SELECT errors($$SELECT simhash_index('types', 'CASE WHEN v IN (''a'', ''b'') THEN v END')$$);
 SELECT simhash_index('types', 'CASE WHEN v::text IN (''a'', ''b'') THEN v END', bands => 1);
 

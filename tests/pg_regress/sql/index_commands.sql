@@ -83,7 +83,7 @@ SELECT simhash_index_commands(target, 'upper(body)', bands => 1)
 FROM unnest('{parent,view}'::regclass[]) AS target \gexec
 SELECT simhash_index_commands(target, 'upper(body)', bands => 1) FROM unnest('{parent,view}'::regclass[]) AS target;
 
--- What simhash_index refuses is refused. Nothing is changed, and only AccessShareLock is taken.
+-- The refusals are those of simhash_index. Nothing is changed, and only AccessShareLock is taken.
 SELECT errors($$SELECT simhash_index_commands(NULL, 'body')$$, $$SELECT simhash_index_commands('docs', NULL)$$,
     $$SELECT simhash_index_commands('docs', 'id')$$, $$SELECT simhash_index_commands('docs', 'concat(body)')$$,
     $$SELECT simhash_index_commands('docs', 'body', bands => 65)$$,

@@ -29,7 +29,7 @@ SELECT count(*) FROM letters WHERE simhash_near(body, :'body');
 SELECT count(*) FROM letters WHERE simhash_near(body, :'body', '{"same": ["numbers", "invoice"]}');
 SELECT count(*) FROM (SELECT simhash_duplicate_of(id, body) OVER (ORDER BY id) FROM letters LIMIT 1) AS other;
 
--- Beside indexes without the option, which serve every criterion.
+-- With indexes without the option in addition, which serve every criterion.
 SELECT simhash_index('letters', 'body'), simhash_index('letters', 'body', :'criterion');
 ANALYZE letters;
 SELECT run_lines(format('SELECT id FROM letters WHERE simhash_near(body, %L, %L)', :'body', criterion), 'Index E')

@@ -73,7 +73,7 @@ WHERE indexrelid IN ('docs_simhash_band0_idx_ccnew'::regclass, 'docs_simhash_ban
 SELECT simhash_index('docs', 'body', bands => 2);
 SELECT simhash_index('docs', 'body', bands => 2);
 SELECT * FROM indexes;
--- An invalid index beside a valid one is dropped, and nothing is built.
+-- If a valid index exists too, an invalid one is dropped, and nothing is built.
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'docs_simhash_band1_idx'::regclass;
 CREATE INDEX docs_again ON docs (simhash_band(body, 1), simhash_size(body), simhash(body));
 SELECT simhash_index('docs', 'body', bands => 2);

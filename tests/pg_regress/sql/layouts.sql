@@ -1,4 +1,4 @@
--- simhash_layouts: what searches of a table cost, by the number of blocks.
+-- simhash_layouts: the cost of searches of a table, by the number of blocks.
 
 -- A small table is read as a whole. Of its 400 rows, 100 share the second of four blocks, 120 share all blocks, and 20
 -- have no fingerprint.
@@ -33,7 +33,7 @@ EXECUTE few;
 INSERT INTO few VALUES (42);
 EXECUTE few;
 
--- Which layouts are indexed: those with indexes on as many blocks as a search within the distance needs.
+-- A layout is indexed if it has indexes on as many blocks as a search within the distance needs.
 CREATE TABLE docs (
     id integer, body text,
     simhash bigint GENERATED ALWAYS AS (simhash(body)) STORED,
@@ -70,7 +70,7 @@ FROM (VALUES ('parted', 'simhash'), ('"Skew''d ""View"""', 'Finger"print; --'))
              INTERSECT SELECT * FROM simhash_layouts('skewed')) AS same
 GROUP BY name ORDER BY name;
 
--- What simhash_layouts refuses.
+-- Refusals of simhash_layouts.
 CREATE VIEW seen AS SELECT simhash FROM skewed;
 ALTER TABLE skewed ADD body text;
 SELECT errors($$SELECT simhash_layouts('skewed', 'body')$$, $$SELECT simhash_layouts('skewed', 'id')$$,

@@ -19,7 +19,7 @@ FROM (VALUES ('Invoice overdue: please pay'), ('Your parcel has arrived')) AS ma
 SELECT options, simhash(a.html, options) <~> simhash(b.html, options) AS distance,
        round(simhash_resemblance(a.html, b.html, options)::numeric, 3) AS resemblance
 FROM mails AS a JOIN mails AS b ON a.id = 1 AND b.id = 2, (VALUES (jsonb '{}'), ('{"markup": "html"}')) AS o (options);
--- A guard leaves out the second mail unless its indexes have the option.
+-- A guard skips the second mail unless its indexes have the option.
 CREATE TABLE as_text (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, html text);
 CREATE TABLE as_html (LIKE as_text INCLUDING ALL);
 SELECT simhash_index('as_text', 'html'), simhash_guard('as_text', 'skip'),

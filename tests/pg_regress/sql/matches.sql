@@ -1,4 +1,4 @@
--- Where a clue stands: simhash_matches, simhash_coverage and simhash_headline.
+-- The places of a clue in a text: simhash_matches, simhash_coverage and simhash_headline.
 
 CREATE TABLE texts (id integer PRIMARY KEY, content text, clue text, options jsonb DEFAULT '{}');
 INSERT INTO texts VALUES

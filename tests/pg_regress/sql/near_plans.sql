@@ -59,7 +59,7 @@ CREATE FUNCTION used(query text) RETURNS text LANGUAGE sql AS $$
     FROM run_lines(query, 'Blocks|Radii|Descents|Full Scans|Seq Scan') AS line
 $$;
 
--- Of several layouts, the cheapest for the distance is used. It is chosen when the query runs.
+-- A search uses the cheapest of several layouts for the distance. It is chosen when the query runs.
 CALL add_columns('three_layouts', 2);
 CALL add_columns('three_layouts', 3);
 CALL add_columns('three_layouts', 4);

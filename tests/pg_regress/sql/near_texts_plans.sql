@@ -38,7 +38,7 @@ SELECT is_searched(format('DELETE FROM docs WHERE simhash_near(body, %L)', :'bod
     is_searched('SELECT id FROM docs WHERE simhash_near(body, title)') AS with_another_column,
     is_searched('SELECT id FROM docs WHERE simhash_near(body, random()::text)') AS volatile;
 
--- Rows that are dead to all are marked in the indexes, in each of them, by the first search.
+-- The first search marks rows that are dead to all in each of the indexes.
 BEGIN;
 INSERT INTO docs (id, body) SELECT n, 'a text that is not there any more' FROM generate_series(3001, 3100) AS n;
 ROLLBACK;
@@ -80,7 +80,7 @@ SELECT is_searched(query), same_rows(query) FROM unnest('{
     "SELECT id FROM docs a WHERE id < 99 AND NOT EXISTS (SELECT FROM docs b WHERE b.tenant = a.tenant AND b.id < a.id
         AND simhash_near(a.title, b.title))",
     "SELECT id FROM docs WHERE tenant IS NULL AND simhash_near(title, ''title 7'')"}'::text[]) AS query;
--- Not where the bands are of several scopes.
+-- No scan if the bands are of several scopes.
 SELECT indexrelid::regclass AS band_5 FROM pg_index WHERE indrelid = 'docs'::regclass
     AND pg_get_indexdef(indexrelid) ~ 'tenant, simhash_band.*title.*, 5' \gset
 DROP INDEX :band_5;

@@ -22,7 +22,7 @@ SELECT fp AS q FROM prints WHERE id = 404 \gset
 EXPLAIN (COSTS OFF) SELECT id FROM prints ORDER BY fp <~> :q LIMIT 10;
 SELECT id, fp <~> :q AS distance FROM prints ORDER BY fp <~> :q LIMIT 1;
 SELECT compare(format('SELECT fp <~> %s AS d FROM prints ORDER BY d LIMIT 10', :q));
--- Where nothing is near, the search grows, and in the end reads an index once.
+-- If nothing is near, the search grows, and in the end reads an index once.
 SELECT compare('SELECT fp <~> 42 AS d FROM prints ORDER BY d LIMIT 10');
 -- All rows. The rows without a fingerprint come last.
 SET enable_sort = off;
@@ -36,7 +36,7 @@ SELECT compare(format('SELECT fp <~> %s AS d FROM prints WHERE tag = 3 ORDER BY 
 -- Further keys sort the rows at each distance.
 SELECT compare(format('SELECT fp <~> %s AS d FROM prints ORDER BY d, id LIMIT 10', :q));
 SELECT id FROM prints WHERE simhash_near(fp, :q, 2) ORDER BY fp <~> :q, id LIMIT 5;
--- Not the order of the scan.
+-- Orders that the scan does not have.
 SELECT compare(format('SELECT fp <~> %s AS d FROM prints ORDER BY d DESC LIMIT 5', :q));
 SELECT compare(format('SELECT fp <~> %s AS d FROM prints ORDER BY d NULLS FIRST LIMIT 500', :q));
 
@@ -44,7 +44,7 @@ SELECT compare(format('SELECT fp <~> %s AS d FROM prints ORDER BY d NULLS FIRST 
 SELECT compare(format('SELECT min(fp <~> %s) AS d FROM prints', :q));
 SELECT a.id, b.d FROM prints a, LATERAL (SELECT fp <~> a.fp AS d FROM prints WHERE id <> a.id ORDER BY d LIMIT 1) b
 WHERE a.id IN (4, 8, 44, 50) ORDER BY a.id;
--- With little memory, what is farthest is dropped and found again; rows at one distance need no memory at all.
+-- With little memory, the farthest rows are dropped and found again; rows at a single distance need no memory.
 SET work_mem = '64kB';
 SET enable_sort = off;
 SELECT compare('SELECT fp <~> 42 AS d FROM prints ORDER BY d');

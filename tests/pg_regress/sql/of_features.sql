@@ -1,7 +1,7 @@
 -- simhash_of_features, with weights and without. Its numbers are in the golden vectors, which pg_test computes in SQL
 -- too.
 
--- Without a feature that has a weight, there is no fingerprint.
+-- Without a feature that has a weight, the fingerprint is NULL.
 SELECT simhash_of_features('{}'), simhash_of_features('{}', '{}'),
     simhash_of_features(ARRAY['a', 'b'], ARRAY[0, 0]) AS weightless,
     simhash_of_features(NULL::text[]) AS no_features, simhash_of_features(NULL::text[], '{1}') AS no_weighted_features,

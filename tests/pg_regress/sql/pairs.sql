@@ -17,7 +17,7 @@ SELECT * FROM simhash_pairs(NULL::integer[], ARRAY[1]::bigint[]);
 SELECT * FROM simhash_pairs(ARRAY[1], NULL);
 SELECT * FROM simhash_pairs(ARRAY[1, 2], ARRAY[1, 1]::bigint[], NULL);
 
--- That all pairs are found is a claim of tests/load/hostile, and a property of the crate.
+-- tests/load/hostile, and a property of the crate, check that all pairs are found.
 -- In a SELECT list the pairs come one by one: of half a billion, the first hundred come at once.
 SELECT count(*) FROM (SELECT simhash_pairs(ids, fps) FROM
     (SELECT array_agg(n) AS ids, array_agg(42::bigint) AS fps FROM generate_series(1, 33000) AS n) AS same LIMIT 100)

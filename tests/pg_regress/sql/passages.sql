@@ -1,4 +1,4 @@
--- Which texts contain this: simhash_passages, simhash_clue and simhash_contains, served by a GIN index.
+-- Texts that contain a clue: simhash_passages, simhash_clue and simhash_contains, served by a GIN index.
 SET client_min_messages = notice;
 
 CREATE FUNCTION pg_temp.words(first integer, last integer) RETURNS text LANGUAGE sql
@@ -21,7 +21,7 @@ SELECT count(*) BETWEEN 200 AND 260 AS most FROM generate_series(1, 290) AS at
 WHERE simhash_passages(pg_temp.words(1, 300)) && simhash_clue(pg_temp.words(at, at + 4));
 SELECT simhash_clue('Word');
 SELECT cardinality(simhash_clue('one two three four'));
--- A letter of a script without spaces is no word.
+-- A letter of a script without spaces is not a word.
 SELECT simhash_clue('天地人和');
 SELECT simhash_clue('One 天地');
 SELECT cardinality(simhash_clue('天地人和一二'));
@@ -69,7 +69,7 @@ SELECT count(*) AS differences FROM found FULL JOIN (
 ) AS again USING (id, texts) WHERE found.* IS NULL OR again.* IS NULL;
 -- PostgreSQL replaces no call whose argument is a subquery.
 SELECT pg_temp.is_served($$SELECT id FROM docs WHERE simhash_contains(body, (SELECT 'a'))$$) AS subquery;
--- Nor a call whose text an expensive function makes; the expression itself is served.
+-- PostgreSQL does not replace a call either if an expensive function makes its text; the expression itself is served.
 CREATE FUNCTION stripped(body text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN body; END';
 CREATE INDEX docs_stripped ON docs USING gin (simhash_passages(stripped(body)));
 SELECT pg_temp.is_served($$SELECT id FROM docs WHERE simhash_contains(stripped(body), 'b c d e f g h i j k l')$$)

@@ -12,7 +12,7 @@ SELECT simhash_resemblance(a => 'a b', b => 'B a', options => '{"ngram": 1}') AS
 PREPARE untyped AS SELECT simhash_resemblance($1, $2, $3);
 EXECUTE untyped ('a b c', 'a b d', '{"ngram": 2}');
 
--- What simhash_resemblance refuses, also if a text is empty.
+-- Refusals of simhash_resemblance, also if a text is empty.
 SELECT errors(
     $$SELECT simhash_resemblance('a', 'a', '{"ngrams": 2}')$$, $$SELECT simhash_resemblance('', '', '{"ngram": 17}')$$,
     $$SELECT simhash_resemblance('a' || repeat(U&'\0301', 600000), '')$$,

@@ -1,4 +1,4 @@
--- What is the same text in other writing, and what is not: each row that is returned is wrong.
+-- Texts that are the same in other writing, and texts that are not: each row that is returned is wrong.
 
 -- By the defaults.
 SELECT kind, a, simhash_resemblance(a, b) FROM (VALUES
@@ -18,7 +18,7 @@ SELECT a, b FROM (VALUES
     ('release 1.2.30', 'release 1.30.2', false), ('Galaxy A15', 'Galaxy A51', false), ('20 m2', '20 m', false))
     AS v (a, b, same)
 WHERE (simhash_resemblance(a, b, '{"tokens": "chars", "same": ["numbers"]}') > 0) <> same;
--- By what does not count.
+-- By the option "ignore".
 SELECT a, b, options FROM (VALUES
     ('pod web-7d9c5b8f6-x2kfq (3f2a9c1e-8b4d-4c6a-9f1e-2b7c8d9e0f1a) answers 503',
         'pod web-bdcfbchjk-xzkfq (a81b2c3d-4e5f-4a6b-8c9d-0e1f2a3b4c5d) answers 503',

@@ -1,4 +1,4 @@
--- The scan of block indexes as the executor uses it: again and again, with changing tables, and beside other commands.
+-- The scan of block indexes as the executor uses it: repeatedly, with changing tables, and during other commands.
 CREATE TABLE prints (id integer PRIMARY KEY, tag integer, fp bigint);
 INSERT INTO prints SELECT n, n % 10, n::bigint << 40 | n FROM generate_series(1, 5000) n;
 SELECT simhash_attach('prints', 'fp', prefix => 'b');
@@ -9,7 +9,7 @@ VACUUM ANALYZE prints;
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM prints ORDER BY fp <~> 5 LIMIT 1;
 
--- After an update, the entries lead to the new versions.
+-- After an update, the entries point to the new versions.
 BEGIN;
 UPDATE prints SET tag = -1 WHERE id <= 10;
 SELECT count(*), count(DISTINCT fp) FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 2);
@@ -40,7 +40,7 @@ FETCH c;
 DELETE FROM prints WHERE CURRENT OF c RETURNING id, tag;
 ROLLBACK;
 
--- After an update that has left the index as it was.
+-- A cursor at a row whose update has left the indexes unchanged.
 CREATE TABLE updated (id integer, fp bigint) WITH (fillfactor = 50);
 INSERT INTO updated SELECT n, n::bigint << 40 | n FROM generate_series(1, 2000) n;
 CREATE INDEX ON updated (simhash_block(fp, 0, 2)) INCLUDE (fp);
@@ -52,7 +52,7 @@ DECLARE c CURSOR FOR SELECT fp FROM updated WHERE simhash_near(fp, 7::bigint << 
 FETCH c;
 DELETE FROM updated WHERE CURRENT OF c RETURNING id;
 ROLLBACK;
--- The indexes of an open cursor cannot be dropped, even if it has not read anything.
+-- An index that an open cursor uses cannot be dropped, even if the cursor has read nothing.
 BEGIN;
 DECLARE c CURSOR FOR SELECT id FROM updated WHERE simhash_near(fp, 8::bigint << 40 | 8, 0);
 SAVEPOINT before_drop;
@@ -65,7 +65,7 @@ CLOSE c;
 DROP INDEX updated_block1;
 ROLLBACK;
 
--- Plans that are kept, while the table and its indexes change.
+-- Cached plans, while the table and its indexes change.
 SET plan_cache_mode = force_generic_plan;
 PREPARE near (bigint) AS SELECT id FROM prints WHERE simhash_near(fp, $1, 1) ORDER BY id;
 PREPARE nearest (bigint) AS SELECT id FROM prints ORDER BY fp <~> $1 LIMIT 1;
@@ -115,7 +115,7 @@ FROM generate_series(0, 3) AS block;
 ANALYZE tenants;
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM tenants WHERE tenant = 'tenant 5' AND part = 1 AND simhash_near(fp, 5, 4);
--- Not with another collation, another operator, or without a condition on each of the columns.
+-- No scan with another collation, with another operator, or without a condition on each of the columns.
 SELECT condition, is_searched(format('SELECT id FROM tenants WHERE %s AND simhash_near(fp, 5)', condition))
 FROM unnest(ARRAY['tenant = ''tenant 5'' COLLATE "POSIX" AND part = 1', 'tenant >= ''tenant 5'' AND part = 1',
     'tenant = ''tenant 5''']) AS condition;
@@ -132,7 +132,7 @@ SELECT t, (SELECT count(*) FROM collated WHERE tenant = t AND simhash_near(fp, 6
     (SELECT count(*) FROM collated WHERE tenant = t AND hamming(fp, 6) + 0 <= 12) AS expected
 FROM unnest('{A,B,C,a,b,c}'::text[]) AS t;
 
--- A plan that is kept while the table grows to a thousand times its rows: it does not go on as for a small table.
+-- A cached plan, while the table grows a thousandfold: the search takes the new size into account.
 CREATE TABLE growing (fp bigint);
 SELECT simhash_attach('growing', 'fp', blocks => 2);
 INSERT INTO growing SELECT hashint8extended(n, 0) FROM generate_series(1, 100) n;
@@ -181,8 +181,8 @@ ROLLBACK;
 SELECT same_rows('SELECT array_agg(d) FROM
     (SELECT fp <~> 42 AS d FROM many WHERE id % 5000 = 7 ORDER BY d LIMIT 10) AS nearest');
 
--- A search can be cancelled while none of what it has found is visible: after a twentieth of the time that the faster
--- of two searches takes. What follows the search in the same row must not be reached.
+-- A search can be cancelled while everything it has found is invisible. It is cancelled after a twentieth of the time
+-- of the faster of two searches. The function after the search in the same row must not be reached.
 CREATE TABLE copies (fp bigint);
 INSERT INTO copies SELECT 42 FROM generate_series(1, 500000);
 SELECT simhash_attach('copies', 'fp', blocks => 2);

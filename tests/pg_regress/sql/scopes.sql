@@ -34,7 +34,7 @@ SELECT * FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON d.tenant = n.
 INSERT INTO news VALUES (-1, NULL, NULL, random_fingerprint(7)), (-2, 7, 'de', NULL);
 SELECT * FROM scopes('SELECT n.id, d.id FROM news n LEFT JOIN docs d ON d.tenant = n.tenant
     AND simhash_near(d.fp, n.fp) WHERE n.id < 2000');
--- Not for a volatile value; a LATERAL that PostgreSQL does not pull up has parameters.
+-- A volatile value gives no scope. A LATERAL that PostgreSQL does not pull up has parameters.
 SELECT scope FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON d.tenant = n.tenant + (random() * 0)::integer
     AND simhash_near(d.fp, n.fp)');
 SELECT * FROM scopes('SELECT n.id, f.id FROM news n, LATERAL (SELECT id FROM docs d WHERE d.tenant = n.tenant

@@ -1,4 +1,4 @@
--- What the error of a guard reveals to which users.
+-- The contents of a guard's error depend on the rights of the user.
 \set SHOW_CONTEXT never
 
 GRANT CREATE ON SCHEMA public TO regress_owner;

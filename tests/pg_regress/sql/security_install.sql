@@ -107,8 +107,8 @@ RESET ROLE;
 DROP EXTENSION pg_simhash;
 DROP OWNED BY regress_mallory CASCADE;
 
--- Where others may create functions in the extension's schema, what the extension makes never calls one of them,
--- whatever their argument types. (They can keep things from working: "is not unique".)
+-- Others may create functions in the extension's schema. Objects that the extension makes never call one of them,
+-- whatever their argument types. (They can make calls fail: "is not unique".)
 CREATE EXTENSION pg_simhash SCHEMA shared;
 GRANT USAGE, CREATE ON SCHEMA shared TO PUBLIC;
 CREATE DOMAIN fingerprint AS bigint;

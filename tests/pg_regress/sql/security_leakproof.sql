@@ -12,7 +12,7 @@ SELECT * FROM (
     UNION ALL
     SELECT 'simhash_near', count(*), count(simhash_near(a.f, b.f, n)) FROM fingerprints a, fingerprints b, numbers
 ) AS called (function, calls, results) ORDER BY function;
--- These are all that are marked.
+-- No other functions are marked.
 SELECT proname FROM pg_proc JOIN pg_depend ON classid = 'pg_proc'::regclass AND objid = oid
 WHERE deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_simhash') AND proleakproof
 ORDER BY proname;

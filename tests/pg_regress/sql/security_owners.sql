@@ -22,7 +22,7 @@ SELECT simhash_attach('kinds.docs', 'body'), simhash_guard('kinds.docs', criteri
 CREATE VIEW kinds.view AS SELECT body, simhash FROM kinds.docs;
 -- No relation has the OID 1.
 SELECT object, calls(object) FROM unnest('{kinds.docs,kinds.view,pg_class,1}'::regclass[]) AS object;
--- Almost an owner: with all privileges on the table, its schema, or the right to write to all tables; last, the owner.
+-- Users with all privileges on the table, on its schema, or with the right to write to all tables; last, the owner.
 CREATE FUNCTION as_other(privilege text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE found text;
 BEGIN

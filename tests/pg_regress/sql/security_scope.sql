@@ -1,4 +1,4 @@
--- What users learn about the rows of other scopes, by errors and by locks.
+-- Errors and locks of guards, and the information that they give users about rows of other scopes.
 
 -- Row-level security checks a new row after all BEFORE triggers. So a guard answers first, even for a row that will be
 -- refused: users who may insert into a scope learn whether a near row is in it.

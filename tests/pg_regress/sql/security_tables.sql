@@ -1,4 +1,4 @@
--- A hostile table: whatever its owner has put on it never runs with the rights of the administrator who calls us.
+-- A hostile table: code that its owner has put on it never runs with the rights of the administrator who calls us.
 \set SHOW_CONTEXT never
 
 CREATE SCHEMA hostile AUTHORIZATION regress_mallory;

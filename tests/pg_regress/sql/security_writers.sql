@@ -1,4 +1,4 @@
--- What a guard evaluates: on stored rows PostgreSQL's own code alone, and on the new row any code, as the writer.
+-- A guard evaluates only PostgreSQL's own code on stored rows, and any code on the new row, as the writer.
 \set SHOW_CONTEXT never
 
 CREATE SCHEMA app AUTHORIZATION regress_owner;
@@ -103,7 +103,7 @@ FROM unnest(ARRAY[
     'ratio::text = ''1''', 'raw::text = ''\x01''', 'point(1, ratio)::text = ''(1,1)''', 'quote_ident(body) = body',
     'to_tsvector(''app.english'', body) @@ ''run''::tsquery', 'to_tsvector(search, body) @@ ''run''::tsquery'
 ]) AS condition;
--- What is allowed: no error is printed.
+-- Allowed expressions: no error is printed.
 SELECT condition, error FROM unnest(ARRAY[
     'status = ''new''', 'status IN (''new'', ''old'')', 'word = ''a''', 'word IS NOT NULL', '(pair).a = ''a''',
     '(pair).b IS NULL',

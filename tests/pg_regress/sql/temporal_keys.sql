@@ -1,5 +1,5 @@
--- Since PostgreSQL 18: keys WITHOUT OVERLAPS. A guard names rows by them, but does not take two rows for one because
--- the comparable parts of their keys are equal.
+-- Since PostgreSQL 18: keys WITHOUT OVERLAPS. A guard reports rows by them. Two rows whose keys are equal except for
+-- the range are different rows.
 CREATE TABLE temporal (id int4range, valid daterange, f bigint, PRIMARY KEY (id, valid WITHOUT OVERLAPS));
 SELECT simhash_attach('temporal', 'f', blocks => 2);
 SELECT simhash_guard('temporal', source => 'f');

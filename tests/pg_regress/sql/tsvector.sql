@@ -5,7 +5,7 @@
 SELECT simhash(''::tsvector) IS NULL AS empty, simhash(to_tsvector('english', 'the and of')) IS NULL AS stop_words,
     simhash(NULL::tsvector) IS NULL AS "null";
 
--- One lexeme weighs as much as all others together: any other weight of a label would give other bits.
+-- A lexeme weighs as much as all others together: any other weight of a label would give other bits.
 SELECT document, simhash(document::tsvector) = simhash_of_features(features, weights) AS same
 FROM (VALUES
     ('a:1A b:2B c:3B d:4C', ARRAY['a', 'b', 'c', 'd'], ARRAY[1.0, 0.4, 0.4, 0.2]),

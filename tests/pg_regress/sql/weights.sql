@@ -43,16 +43,16 @@ FROM docs;
 SELECT simhash_weights(body, '{}' ORDER BY n DESC) = simhash_weights(body, '{}' ORDER BY n) AS any_order FROM docs;
 SELECT simhash_weights(body, '{}') = (SELECT simhash_weights(body, '{}') FROM docs) AS copies_do_not_matter
 FROM (SELECT body FROM docs UNION ALL SELECT body FROM docs WHERE n < 50 UNION ALL VALUES (NULL), ('')) AS more;
--- Of more than 300 texts, the sample is the same in any order.
+-- The sample of more than 300 texts is the same in any order.
 SELECT simhash_weights(body, '{}') = simhash_weights(body, '{}' ORDER BY n DESC) AS sampled
 FROM (SELECT m, body || m % 7 FROM docs, generate_series(1, 9) AS more (m)) AS many (n, body);
--- Where there is nothing to learn from, there is no weight.
+-- Without texts to learn from, the result has no weights.
 SELECT simhash_weights(body, '{}') AS no_rows FROM docs WHERE false;
 SELECT simhash_weights(NULL, '{}') AS no_texts, simhash_weights('', '{}') AS no_words,
     simhash_weights('a b', '{}') AS one_text
 FROM docs;
 SELECT n % 2 AS odd, simhash_weights(body, '{}') FROM docs GROUP BY n % 2 ORDER BY 1;
--- The result is a value of the option. An index has room for it, whatever the features are.
+-- The result is a value of the option. It fits into an index, whatever the features are.
 SELECT count(simhash(body, jsonb_build_object('weights', weights))) AS fingerprints
 FROM docs, (SELECT simhash_weights(body, '{}') FROM docs) AS learnt (weights);
 CREATE TABLE hashes AS SELECT n || ' ' || string_agg(md5(word::text), ' ') AS body

@@ -1,4 +1,4 @@
--- The criterion {"weights": "table"}: what a tenth of a table's texts have weighs less where texts are compared.
+-- The criterion {"weights": "table"}: features that a tenth of a table's texts have weigh less in comparisons.
 CREATE FUNCTION words_of(n integer, count integer DEFAULT 6) RETURNS text LANGUAGE sql
     RETURN (SELECT string_agg(substr(md5(n || ' ' || word), 1, 6), ' ' ORDER BY word)
         FROM generate_series(1, count) AS word);
@@ -50,7 +50,7 @@ FROM (VALUES (jsonb '{}'), ('{"weights": "table"}')) AS c (criterion), LATERAL (
     WINDOW w AS (ORDER BY id)) AS found
 GROUP BY criterion ORDER BY criterion;
 
--- Where there is no table, or no text.
+-- Without a table, or without a text.
 SELECT errors($$SELECT simhash_near('a'::text, 'a', '{"weights": "table"}')$$,
     $$SELECT simhash('a', '{"weights": "table"}')$$,
     $$SELECT simhash_guard('mails', criterion => '{"resemblance": null, "weights": "table"}')$$,

@@ -8,7 +8,7 @@ SELECT a <~> b AS operator, hamming(a, b), b <~> a AS other_way, a <~> a AS itse
     (SELECT sum(x <~> y) FROM unnest(a, b) AS words (x, y)) AS sum
 FROM (VALUES (ARRAY[0, -1, 5]::bigint[], ARRAY[-1, -1, 6]::bigint[]), ('[-3:-2]={1,2}', '[7:8]={1,3}'),
     (array_fill(0::bigint, ARRAY[1000]), array_fill(-1::bigint, ARRAY[1000]))) AS pairs (a, b);
--- Without words there is no distance: arrays without elements are no fingerprints.
+-- Without words there is no distance: arrays without elements are not fingerprints.
 SELECT '{}'::bigint[] <~> '{}' AS empty, NULL::bigint[] <~> '{1}' AS null_left, '{1}'::bigint[] <~> NULL AS null_right;
 
 SELECT errors($$SELECT '{1}'::bigint[] <~> '{1,2}'$$, $$SELECT hamming('{}'::bigint[], ARRAY[1::bigint])$$,

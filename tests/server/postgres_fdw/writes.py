@@ -84,7 +84,7 @@ class Guards(Hub):
             ):
                 self.hub.execute(INSERT, (5, 1, 1, " more"))
             self.assertIn("remote SQL command: INSERT INTO public.docs", self.diag.context)
-            # What postgres_fdw does not pass on.
+            # postgres_fdw does not pass these on.
             self.assertIsNone(self.diag.datatype_name)
             self.assertIsNone(self.diag.constraint_name)
             # Nothing of the statement stays on the other server.

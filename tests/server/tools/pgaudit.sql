@@ -11,7 +11,7 @@ SET pgaudit.log_level = notice;
 SET pgaudit.log_statement = off;
 INSERT INTO docs VALUES (1, 'a text');
 INSERT INTO texts VALUES (1, 'a text');
--- What the guard itself computes is not logged.
+-- The guard's own computations are not logged.
 SELECT simhash_guard('texts', criterion => '{"bands": 2}');
 INSERT INTO texts VALUES (2, 'another text');
 SELECT id FROM docs WHERE simhash_near(simhash, simhash('a text'));

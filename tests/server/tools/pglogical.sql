@@ -18,7 +18,7 @@ SELECT simhash_guard('docs');
 SELECT pglogical.create_node('subscriber', :'server' || 'subscriber') IS NOT NULL AS is_created;
 SELECT pglogical.create_subscription('docs', :'server' || 'pglogical') IS NOT NULL AS is_created;
 SELECT pglogical.wait_for_subscription_sync_complete('docs');
--- What is replicated is not guarded: each tenth row is near the one before it.
+-- Replicated rows are not guarded: each tenth row is near the row before it.
 SELECT count(*) FROM docs;
 \c pglogical
 INSERT INTO docs VALUES (101, text_of(101));

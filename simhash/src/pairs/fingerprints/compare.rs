@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use multiversion::multiversion;
 
-/// Number of fingerprints that are compared with another one at once. As many must be readable after the end of a
+/// Number of fingerprints that are compared with another one at once. This many must be readable after the end of a
 /// slice.
 pub const LANES: usize = 8;
 /// Number of fingerprints that stay in the first-level cache (16 of its 32 KB) while all others are compared with them.

@@ -18,7 +18,7 @@ const MAX_INSERTION_SORTED: usize = 32;
 /// The fingerprints of rows. A row may have none.
 pub struct Rows {
     fingerprints: Vec<u64>,
-    /// Of each fingerprint, the position of its row.
+    /// The position of each fingerprint's row.
     positions: Vec<u32>,
     len: usize,
 }
@@ -59,7 +59,7 @@ impl Rows {
 pub struct Groups {
     /// Positions of the rows, by group, and ascending in each.
     pub positions: Vec<u32>,
-    /// Where each group begins in `positions`, and the end of the last.
+    /// The index in `positions` where each group begins, and the end of the last group.
     pub starts: Vec<u32>,
 }
 
@@ -74,7 +74,7 @@ impl Groups {
         fingerprints.resize(len + LANES, 0);
         let mut sorted = Numbered { fingerprints, numbers: positions };
         let mut spare = Numbered::zeroed(len, tick)?;
-        // One more element, for the end of the last group.
+        // The additional element is for the end of the last group.
         spare.numbers.try_reserve_exact(1)?;
         sort(&mut sorted, &mut spare, 0..len, 64, tick);
 
@@ -136,7 +136,7 @@ fn sort(rows: &mut Numbered, spare: &mut Numbered, Range { start, end }: Range<u
         let (from, to) = if moved { (&mut *spare, &mut *rows) } else { (&mut *rows, &mut *spare) };
         let mut counts = [0; 1 << DIGIT_BITS];
         digit.count(&from.fingerprints[start..end], &mut counts, tick);
-        // All agree on this digit: nothing moves.
+        // All fingerprints agree on this digit: nothing moves.
         if counts.contains(&(len as u32)) {
             continue;
         }

@@ -11,8 +11,8 @@ use crate::ticking::NUMBERS_BETWEEN_TICKS;
 /// the memory of the [`Rows`] included, 8 more for each distinct fingerprint, and up to 20 megabytes. The number of
 /// pairs does not matter.
 ///
-/// The tick is called at least every few milliseconds, also in [`Pairs::new`]. If it panics, the only thing to do with
-/// the pairs is to drop them.
+/// The tick is called at least every few milliseconds, also in [`Pairs::new`]. If it panics, the pairs can only be
+/// dropped.
 pub struct Pairs {
     groups: Groups,
     /// The next group whose rows are paired with each other.
@@ -31,7 +31,7 @@ impl Pairs {
     pub fn new(rows: Rows, max_distance: i32, tick: &dyn Fn()) -> Result<Self> {
         let (groups, buffers) = Groups::new(rows, tick)?;
         Ok(Self {
-            // By a negative distance, not even equal fingerprints are near.
+            // By a negative distance, even equal fingerprints are not near.
             group: if max_distance >= 0 { 0 } else { groups.len() as u32 },
             groups,
             search: PairSearch::new(buffers, max_distance)?,

@@ -105,7 +105,7 @@ pub fn write_begins(counts: &[u32], begins: &mut [u32]) {
     }
 }
 
-/// Fingerprints, each with a number that moves with it.
+/// Fingerprints, each with a number that is moved together with it.
 pub struct Numbered {
     pub fingerprints: Vec<u64>,
     pub numbers: Vec<u32>,

@@ -31,7 +31,7 @@ pub const MIN_SPLIT_ROWS: usize = 32;
 /// Bit counts 0 to 64.
 const BIT_COUNTS: usize = 65;
 
-/// What to do with a slice.
+/// The cheapest way to search a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
     pub cost: f64,

@@ -59,7 +59,7 @@ pub struct PairSearch {
     spare: Numbered,
     /// The slices that are partitioned, each within a bucket of the one before.
     levels: Vec<Level>,
-    /// Sizes of the buckets of all levels, and where those of the slice that is being partitioned end.
+    /// Sizes of the buckets of all levels, and the ends of the buckets of the slice that is being partitioned.
     counts: Vec<u32>,
     ends: Vec<u32>,
     /// The slice that is being compared.
@@ -76,7 +76,7 @@ struct Level {
     budget: u32,
     worths: Worths,
     blocks: Vec<PartitionBlock>,
-    /// Where the sizes of its buckets begin in [`PairSearch::counts`]; those of block i begin i * `stride` after that.
+    /// Where the sizes of its buckets begin in [`PairSearch::counts`]. The sizes of block i begin i * `stride` later.
     first_count: usize,
     stride: usize,
     /// The block that the slice is partitioned by, its next bucket, and where that bucket begins.
@@ -191,7 +191,7 @@ impl PairSearch {
             if len < MIN_SAMPLED_ROWS {
                 return Ok(false);
             }
-            // The split is not worth it, since the bits are not as expected: sample them and choose others.
+            // The bits are not as expected, so the split is not worth it: sample them and choose other blocks.
         }
         let worths = Worths::sample(&self.rows.fingerprints[bucket.slice.clone()]);
         let by_rest = self.plan.choose(len, worths.below(bucket.rest), bucket.budget);

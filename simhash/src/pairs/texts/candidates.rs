@@ -22,16 +22,16 @@ const SORTED_ITEMS: usize = 1 << 20;
 
 /// The rows that may be near another one. A candidate is named by its position among them.
 pub struct Candidates {
-    /// Ascending.
+    /// The rows, in ascending order.
     pub rows: Vec<u32>,
     pub sketches: Vec<DifferenceSketch>,
-    /// For each band, its buckets.
+    /// The buckets of each band.
     pub buckets: Vec<Buckets>,
     pub comparison: Comparison,
     pub criterion: TextCriterion,
 }
 
-/// The buckets of a band. A bucket has rows that share the band, of which each may be near another one.
+/// The buckets of a band. The rows of a bucket share the band, and each of them may be near another one.
 pub struct Buckets {
     /// For each candidate the number of its bucket, or [`NO_BUCKET`].
     pub numbers: Vec<u32>,
@@ -71,7 +71,7 @@ impl Candidates {
         self.rows.len()
     }
 
-    /// Whether a candidate may be near another one.
+    /// Whether a candidate may still be near another one.
     pub fn is_candidate(&self, candidate: usize) -> bool {
         self.buckets.iter().any(|band| band.numbers[candidate] != NO_BUCKET)
     }
@@ -89,7 +89,7 @@ pub struct Finder<'a> {
     steps: usize,
     /// The items, [`packed`] with their keys.
     order: Vec<u64>,
-    /// Items with the key that, by the sketches, are near none of those that they were compared with, and their
+    /// Items with the key that are not in the bucket, because their sketches refute all comparisons so far; and their
     /// sketches.
     refuted: Vec<u32>,
     refuted_sketches: Vec<DifferenceSketch>,
@@ -211,12 +211,12 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// An item in the lower half of a number, and what it is sorted by in the upper half.
+/// Packs an item into the lower half of a number, and its sort key into the upper half.
 pub fn packed(upper: u32, item: u32) -> u64 {
     u64::from(upper) << 32 | u64::from(item)
 }
 
-/// What a packed item is sorted by.
+/// The sort key of a packed item.
 pub fn upper(packed: u64) -> u32 {
     (packed >> 32) as u32
 }

@@ -1,4 +1,4 @@
-//! Runs a [`Verification`] of texts that are all in memory, as those of the clients are.
+//! Runs a [`Verification`] of texts that are all in memory, for the clients.
 
 use super::sketches::TextSketches;
 use super::verification::{Outcome, Verification};
@@ -12,7 +12,7 @@ use crate::memory::{collect_exact, push};
 /// Bytes of features that are held at once.
 const BUDGET: usize = 256 << 20;
 
-/// For each text, by its position, the one that represents it; None for a text that is missing or has no feature.
+/// The position of the text that represents each text; None for a text that is missing or has no feature.
 ///
 /// Takes the memory of a [`Verification`] with features of up to 256 MB, and a byte for each text.
 pub fn representatives<O: Outcome>(

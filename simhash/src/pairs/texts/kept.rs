@@ -5,13 +5,13 @@ use super::verification::Outcome;
 use crate::error::Result;
 use crate::memory::{filled, indexes};
 
-/// The rows that are kept, each of which represents itself. A row that is near an earlier kept row is dropped, and the
-/// kept row represents it: of several, the one that it resembles most and, among equal ones, the earliest.
+/// The rows that are kept. Each of them represents itself. A row that is near an earlier kept row is dropped, and
+/// represented by the kept row that it resembles most; among equally similar ones, by the earliest.
 ///
 /// A guard decides in the same way, if the rows are stored one by one. Unlike in a cluster, a row is never dropped
 /// because of a row that is itself dropped. Dropped rows are not held.
 pub struct Kept {
-    /// For each candidate, the one that represents it so far.
+    /// The candidate that represents each candidate so far.
     representatives: Vec<u32>,
     /// The resemblance of a candidate and its representative; the criterion's if the candidate represents itself.
     resemblances: Vec<f64>,

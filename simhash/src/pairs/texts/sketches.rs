@@ -1,5 +1,5 @@
-//! The sketches of the rows' texts, from which a [`Verification`](super::verification::Verification) begins. They are
-//! all that a verification holds of most texts: it asks for a text itself later, if the sketches do not refute it.
+//! The sketches of the rows' texts, from which a [`Verification`](super::verification::Verification) begins. It has
+//! only the sketches of most texts: it asks for a text itself later, if the sketches do not refute it.
 
 use crate::criterion::TextCriterion;
 use crate::error::{Error, MAX_ROWS, Result};
@@ -15,7 +15,7 @@ pub struct TextSketches {
     pub(super) comparison: Comparison,
     /// For each row, its sketch without the bands.
     pub(super) sketches: Vec<DifferenceSketch>,
-    /// Band 0 of all rows, band 1 of all rows, and so on; 0 for a row without a sketch.
+    /// The bands by their numbers, each with a value for each row; 0 for a row without a sketch.
     pub(super) bands: Vec<Vec<u32>>,
 }
 

@@ -1,4 +1,4 @@
-//! Stars leave fewer candidates to compare. A star is a candidate, its middle, and later candidates that are near it,
+//! Stars reduce the comparisons. A star consists of a candidate, its middle, and of later candidates near the middle,
 //! its rays. If two middles differ so much that their rays cannot be near each other, no ray of one is compared with a
 //! ray of the other.
 
@@ -8,7 +8,7 @@ use crate::fingerprint::sketch::MostDifferent;
 use crate::memory::{filled, indexes, push};
 use crate::pairs::forest::Forest;
 
-/// More than the errors of rounding resemblances.
+/// More than the rounding errors of resemblances.
 const ROUNDING: f64 = 1e-9;
 
 /// The stars of all candidates. A star is a group of candidates: its middle, and rays that are near the middle. The
@@ -16,7 +16,7 @@ const ROUNDING: f64 = 1e-9;
 pub struct Stars {
     /// A tree for the candidates that are connected by the near pairs that were found so far.
     pub forest: Forest,
-    /// For each candidate, the middle of its star: an earlier one that it is near, or itself.
+    /// The middle of each candidate's star: an earlier candidate that it is near, or itself.
     pub middles: Vec<u32>,
     /// For each middle, the least resemblance to a ray of its star.
     pub least_resemblances: Vec<f64>,
@@ -25,7 +25,7 @@ pub struct Stars {
 }
 
 impl Stars {
-    /// Each candidate is the middle of a star of its own.
+    /// At first, each candidate is the middle of its own star.
     pub fn new(candidates: usize, tick: &dyn Fn()) -> Result<Self> {
         Ok(Self {
             forest: Forest::new(candidates, tick)?,
@@ -72,7 +72,7 @@ impl Finder<'_> {
             return Ok(());
         }
         sort_all(candidates, self.tick);
-        // Of two stars without rays, the middles are compared already.
+        // The middles of two stars without rays are compared already.
         let (mut with_rays, mut without_rays) = (Vec::new(), Vec::new());
         let mut start = 0;
         for star in candidates.chunk_by(|a, b| upper(*a) == upper(*b)) {

@@ -14,15 +14,15 @@ use crate::fingerprint::sketch::{DifferenceSketch, MostDifferent};
 use crate::memory::{filled, indexes, push};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS, ticking};
 
-/// Stands for the index of a candidate where there is none.
+/// The index that stands for no candidate.
 const NO_INDEX: u32 = u32::MAX;
 
-/// What a verification is run for: clusters, or kept rows. Candidates are named by their positions in [`Candidates`].
+/// The purpose of a verification: clusters, or kept rows. A candidate is named by its position in [`Candidates`].
 pub trait Outcome: Sized {
-    /// None of the candidates is near another one yet.
+    /// At first, none of the candidates is near another one.
     fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self>;
 
-    /// The least resemblance with which these two candidates would change the outcome; None if none would.
+    /// The least resemblance with which these two candidates would change the outcome; None if no resemblance would.
     fn least_resemblance(&mut self, earlier: u32, later: u32) -> Option<f64>;
 
     /// Takes two candidates with a resemblance that matters. `is_same` says whether their features are the same.
@@ -31,7 +31,7 @@ pub trait Outcome: Sized {
     /// Whether later candidates are compared with this one.
     fn holds(&self, candidate: u32) -> bool;
 
-    /// After all candidates: whether to begin again, with the candidates that are left in the buckets.
+    /// Called after all candidates: whether to begin again, with the candidates that are left in the buckets.
     fn begins_again(&mut self, _candidates: &mut Candidates, _tick: &dyn Fn()) -> Result<bool> {
         Ok(false)
     }
@@ -44,8 +44,8 @@ pub trait Outcome: Sized {
 ///
 /// Needs the memory of the [`TextSketches`], 12 bytes for each row and, if the rows that share one band are all
 /// refuted, up to 80 for each of them; afterwards, with six bands, up to 93 for each candidate; and memory for
-/// features: the budget and one text. A tick is called at least every few milliseconds. If it panics, the only thing to
-/// do with the verification is to drop it.
+/// features: the budget and one text. A tick is called at least every few milliseconds. If it panics, the verification
+/// can only be dropped.
 pub struct Verification<O> {
     rows: usize,
     /// Bytes for the candidates that are held.
@@ -78,7 +78,7 @@ struct Held {
 struct HeldCandidate {
     position: u32,
     sketch: DifferenceSketch,
-    /// The position of the last candidate that came upon this one in any of its buckets; at first its own.
+    /// The position of the last candidate that found this one in one of its buckets; at first its own position.
     met_by: u32,
 }
 

@@ -1,21 +1,21 @@
-//! What the elements of HTML mean for the text around them and in them.
+//! The effect of HTML elements on the text around them and in them.
 
 use html5gum::State;
 
-/// What an element means for the text.
+/// The effect of an element on the text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Element {
-    /// Nothing: its text continues the words around it.
+    /// No effect: the element's text continues the words around it.
     Inline,
     /// Its tags separate words: `br`, an element that is not inline by the style sheet of the standard (section 15.3),
     /// or `text` in SVG.
     Box,
     /// A box that contains text without elements, which is read in this state: the title and the like.
     Text(State),
-    /// What it contains is neither shown nor read as markup, but in this state. `noscript` is such an element where
-    /// scripts run.
+    /// An element whose content is neither shown nor read as markup, but in this state. `noscript` is such an element
+    /// where scripts run.
     Hidden(State),
-    /// What it contains is not shown, but read as markup.
+    /// An element whose content is not shown, but read as markup.
     Template,
     /// SVG or MathML, in which an element may end with its start tag.
     Foreign,
@@ -25,7 +25,7 @@ impl Element {
     /// The element with a name in small letters.
     pub fn of(name: &[u8]) -> Self {
         match name {
-            // One name beside the other, as in the standard.
+            // The names stand in a row, as in the standard.
             #[rustfmt::skip]
             b"address" | b"article" | b"aside" | b"blockquote" | b"body" | b"br" | b"button" | b"caption" | b"center"
             | b"col" | b"colgroup" | b"dd" | b"details" | b"dialog" | b"dir" | b"div" | b"dl" | b"dt" | b"fieldset"

@@ -22,16 +22,16 @@ use elements::Element;
 pub use page::Page;
 use source::{HtmlSource, SEPARATOR};
 
-/// Overwrites `out` with the text of an HTML document. Character references are decoded. Comments, the contents of
-/// scripts, styles, templates and the like, and attributes are no text; see [`Element`].
+/// Overwrites `out` with the text of an HTML document. Character references are decoded. Comments, attributes, and the
+/// contents of scripts, styles, templates and similar elements are not text; see [`Element`].
 ///
-/// One pass. `tick` is called every 64 kB. Takes memory for the text alone.
+/// Reads the document once. `tick` is called every 64 kB. Takes memory for the text alone.
 pub fn text_of_html(html: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
     text_with_places(html, None, out, None, tick)
 }
 
-/// Overwrites `out` with the text of what an HTML page is about: see [`page`]. Two passes if that is nothing. Takes 16
-/// bytes more than [`text_of_html`] for each article, and more time for tags, because html5gum reads all of them.
+/// Overwrites `out` with the main content of an HTML page: see [`page`]. Reads the page a second time if it has none.
+/// Takes 16 bytes more than [`text_of_html`] for each article, and more time, because html5gum reads all tags.
 pub fn text_of_main(html: &str, out: &mut String, tick: &dyn Fn()) -> Result<()> {
     text_with_places(html, Some(Page::default()), out, None, tick)
 }
@@ -103,7 +103,7 @@ struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// Forgets the text so far, none of which counts.
+    /// Forgets the text so far: it does not count.
     fn clear(&mut self) {
         self.edits.clear();
         self.end = 0;
@@ -317,7 +317,7 @@ impl Emitter for TextEmitter<'_> {
         false
     }
 
-    // All other tokens are no text.
+    // The other tokens are not text.
     fn set_last_start_tag(&mut self, _: Option<&[u8]>) {}
     fn emit_eof(&mut self) {}
     fn emit_error(&mut self, _: html5gum::Error) {}

@@ -1,4 +1,4 @@
-//! What an HTML page is about, without what its template puts around it.
+//! The main content of an HTML page, without its template's parts.
 //!
 //! 1. Dropped wherever they stand: `nav`, `aside`, `title`, the controls and labels of forms (not `form` itself, which
 //!    may be around all of a page), elements with `hidden` or `aria-hidden="true"`, and those with one of ARIA's
@@ -19,8 +19,8 @@ use crate::error::Result;
 use crate::memory::push;
 use crate::text::places::Places;
 
-/// Ids and classes that generators give to what is around the text: Asciidoctor, DocBook, and Hexo to the numbers of
-/// lines. Those of sections and headings are left out: docutils makes them from titles.
+/// Ids and classes that generators give to the elements around the text: Asciidoctor, DocBook, and Hexo for the numbers
+/// of lines. Ids of sections and headings are not in this list: docutils makes them from titles.
 const SITE_NAMES: [&str; 5] = ["toc", "footer", "navheader", "navfooter", "gutter"];
 /// The roles of parts of a site.
 const SITE_ROLES: [&str; 5] = ["navigation", "complementary", "banner", "contentinfo", "search"];
@@ -28,10 +28,10 @@ const SITE_ROLES: [&str; 5] = ["navigation", "complementary", "banner", "content
 const VOID: [&[u8]; 13] =
     [b"area", b"base", b"br", b"col", b"embed", b"hr", b"img", b"input", b"link", b"meta", b"source", b"track", b"wbr"];
 
-/// What has been read of a page.
+/// The state of reading a page.
 #[derive(Default)]
 pub struct Page {
-    /// Of the tag that is being read: its last attribute, and what the attributes say.
+    /// The last attribute of the tag that is being read, and the attributes of this tag so far.
     pub(super) attribute: Attribute,
     attributes: Attributes,
     /// The open element that is dropped, the open `main` and the open `article`: each the outermost one.
@@ -42,7 +42,7 @@ pub struct Page {
     has_main: bool,
     /// Where the texts of articles stand in `out`; the last one may be open.
     articles: Vec<Range<usize>>,
-    /// Open elements in which headers and footers are not those of the page.
+    /// Open elements whose headers and footers do not belong to the page.
     sections: usize,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Attribute {
     pub value: Prefix,
 }
 
-/// What the attributes of a tag say. Of several with the same name, the first one counts, as in HTML.
+/// The attributes of a tag that count. Of several with the same name, the first one counts, as in HTML.
 #[derive(Default)]
 struct Attributes {
     role: Option<Role>,
@@ -64,14 +64,14 @@ struct Attributes {
     is_site_class: Option<bool>,
 }
 
-/// The first bytes of a name or value: more than the longest that counts has.
+/// The first bytes of a name or value: more bytes than the longest name or value that counts.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Prefix {
     bytes: [u8; 16],
     length: usize,
 }
 
-/// An element that is open, and how many elements of its name are.
+/// An open element, and the number of open elements of its name.
 struct Open {
     tag: Tag,
     depth: usize,
@@ -80,7 +80,7 @@ struct Open {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Main,
-    /// One of [`SITE_ROLES`].
+    /// The role is one of [`SITE_ROLES`].
     Dropped,
     Other,
 }

@@ -17,7 +17,7 @@ use crate::ticking::BYTES_BETWEEN_TICKS;
 
 /// Stands for a tag that separates words. A word that was cut goes on after one line break, but not after two.
 pub const SEPARATOR: &[u8] = b"\n\n";
-/// What html5gum looks for in text between tags, and in a title.
+/// The characters that html5gum looks for in text between tags, and in a title.
 const ENDS_OF_TEXT: &[u8] = b"&<\0\r";
 /// Below this many bytes, skip the trial allocation: if the allocator cannot provide that, nothing else can go on.
 const FEW_BYTES: usize = 256;
@@ -70,7 +70,7 @@ impl<'a> HtmlSource<'a> {
             }
         }
         self.advance(offset);
-        // html5gum reads one separator in place of these tags.
+        // html5gum reads a single separator in place of these tags.
         let separator = if has_box { SEPARATOR.len() } else { 0 };
         self.skipped.set(self.skipped.get() + offset - separator);
         has_box
@@ -149,11 +149,11 @@ fn attribute_end(text: &[u8], offset: usize) -> Option<usize> {
     }
     let end = find(text, start, |bytes| ends_name(bytes) | equal(b'=', bytes))?;
     if text[end] != b'=' {
-        // A control character that is no white space belongs to the name.
+        // A control character that is not white space belongs to the name.
         return (end > offset).then_some(end);
     }
     match *text.get(end + 1)? {
-        // There is no name before the equals sign.
+        // The attribute has no name before the equals sign.
         _ if end == start => None,
         quote @ (b'"' | b'\'') => Some(find(text, end + 2, |bytes| equal(quote, bytes))? + 1),
         0..=b' ' | b'>' => None,
@@ -178,7 +178,7 @@ fn find(text: &[u8], mut offset: usize, marked: impl Fn(u64) -> u64) -> Option<u
     }
 }
 
-/// The first eight bytes of a text as a little-endian number, with 0 for those behind its end.
+/// The first eight bytes of a text as a little-endian number. Bytes after its end are 0.
 #[inline(always)]
 fn word(text: &[u8]) -> u64 {
     match text.first_chunk() {

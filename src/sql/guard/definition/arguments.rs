@@ -16,11 +16,11 @@ use super::criterion::GuardCriterion;
 pub const USAGE: &str = "CREATE TRIGGER ... BEFORE INSERT OR UPDATE ... FOR EACH ROW EXECUTE FUNCTION \
     simhash_dedup(action, criterion, source)";
 
-/// The name of the trigger that `simhash_guard` creates. BEFORE triggers fire in the order of their names. The guard
-/// comes last, so that it sees the row as the other triggers leave it.
+/// The name of the trigger that `simhash_guard` creates. BEFORE triggers fire in the order of their names, so the guard
+/// comes last and sees the row as the other triggers leave it.
 pub const TRIGGER_NAME: &str = "zzz_simhash_guard";
 
-/// What a guard does with a near-duplicate: reject it with an error, skip it silently, or store it with a mark, which
+/// The action of a guard on a near-duplicate: reject it with an error, skip it silently, or store it with a mark, which
 /// is the key of the near row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Action {
@@ -51,7 +51,7 @@ impl Action {
 pub struct Arguments {
     pub action: Action,
     pub criterion: GuardCriterion,
-    /// What the guard compares, as SQL on a row of its table.
+    /// The source that the guard compares, as SQL on a row of its table.
     pub source: String,
     /// The mark column, for the action mark only.
     pub mark_column: Option<String>,

@@ -1,6 +1,6 @@
 //! The source that a user asks for, a text or a column of fingerprints, and the criterion for it.
 //!
-//! What can be guarded is what is indexed. A source must be named only if several are indexed.
+//! Only an indexed source can be guarded. The user must name it only if several are indexed.
 
 use std::collections::BTreeSet;
 
@@ -59,7 +59,7 @@ pub fn find_source(
     Ok(first_source)
 }
 
-/// As [`find_source`], by the indexes of one table.
+/// Finds the source as [`find_source`] does, by the indexes of one table.
 fn source_in(
     table: &Relation,
     named: Option<&AskedSql>,
@@ -90,7 +90,7 @@ fn source_in(
     }
 }
 
-/// Parses a source that is named: the name of a column, or an expression.
+/// Parses a source that the user names: the name of a column, or an expression.
 fn parse_named(table: &Relation, named: &AskedSql) -> Result<Expression> {
     let column = if named.is_of_guard() { None } else { Column::find(table, &named.sql)? };
     let variable = column.and_then(|column| column.as_variable());
@@ -116,13 +116,13 @@ fn indexed_texts(table: &Relation, named: Option<Expression>) -> Result<Vec<Inde
     Ok(texts)
 }
 
-/// The criterion for a source whose bands are indexed, with the options of its indexes. An error unless the indexes
-/// serve what is asked for, with exactly one criterion.
+/// The criterion for a source whose bands are indexed, with the options of its indexes. An error unless these indexes
+/// serve the user's criterion, and give exactly one criterion.
 fn criterion_of(table: &Relation, source: &str, texts: &[IndexedText], asked: &AskedCriterion) -> Result<GuardedTexts> {
     let mut served = Vec::new();
     for text in texts {
         let guarded = asked.for_texts(&text.options_json)?;
-        // Weights that are learnt now are not those of the index.
+        // The index does not have the weights that are learnt now.
         let is_served = text.options.has_bands_for(&guarded.options) && !asked.asks_for_weights();
         if is_served && !served.contains(&guarded) {
             served.push(guarded);
@@ -162,8 +162,8 @@ fn indexed_fingerprints(table: &Relation) -> Vec<RowValue> {
     fingerprints.into_iter().map(|(_, fingerprint)| fingerprint).collect()
 }
 
-/// The source itself if it is a fingerprint; if it is a column of another type, the indexed fingerprints that are made
-/// from this column; otherwise none.
+/// If the source is a fingerprint, the source. If it is a column of another type, the indexed fingerprints that are
+/// made from the column. Otherwise none.
 fn named_fingerprints(table: &Relation, source: Expression) -> Result<Vec<RowValue>> {
     // SAFETY: getBaseType looks up a system cache; the type of an expression exists.
     let is_fingerprint = unsafe { pg_sys::getBaseType(source.value_type()) } == pg_sys::INT8OID;
@@ -195,7 +195,7 @@ fn text_column(table: &Relation) -> Option<Expression> {
     Column::all(table).filter_map(|column| column.as_variable()).find(|column| as_text(*column).is_some())
 }
 
-/// The error for a table without indexes for the criterion, on the source that is `named` or on any.
+/// The error for a table without indexes for the criterion on the source `named`; on any source if None.
 /// `fingerprinted_text` is the text that an indexed fingerprint is made from.
 fn not_indexed(
     table: &Relation,

@@ -1,8 +1,8 @@
 //! A cache of guards between statements.
 //!
-//! For a statement that inserts one row, making the guard took as long as the search and the insertion. PostgreSQL
-//! reports when the definition of a table, a function or an enum may have changed. The next look-up then drops the
-//! guards that may depend on it.
+//! Without the cache, making the guard for a statement that inserts one row took as long as the search and the
+//! insertion. PostgreSQL reports when the definition of a table, a function or an enum may have changed. The next
+//! look-up then drops the guards that may depend on it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -55,8 +55,8 @@ pub fn guard_of_trigger(function: Oid, event: &RowEvent, previous: Option<&Rc<Gu
     }
 }
 
-/// The guard of the trigger, whose tables are not locked: the one in the cache for the trigger and its arguments,
-/// otherwise that of another trigger with the same identity, otherwise a new one.
+/// The guard of the trigger: the cached guard of the trigger with these arguments; otherwise the cached guard of
+/// another trigger with the same identity; otherwise a new guard. Its tables are not locked.
 ///
 /// A replaced trigger has the same OID, and a running statement still fires the old trigger: the arguments distinguish
 /// the two.

@@ -15,7 +15,7 @@ use crate::sql::fingerprint::options::{
     JsonDocument, laid_over, read_criterion, reject_weights_of_table, unfit_criterion,
 };
 
-/// What a guard compares, and which rows are near.
+/// The criterion of a guard: what it compares, and which rows are near.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GuardCriterion {
     Texts(GuardedTexts),
@@ -44,7 +44,7 @@ impl GuardCriterion {
         })
     }
 
-    /// The criterion as JSON. It may lack options: their defaults are those of `simhash_band`.
+    /// The criterion as JSON. Options that it omits have the defaults of `simhash_band`.
     pub fn to_json(&self) -> Result<String> {
         match self {
             Self::Texts(GuardedTexts { criterion: TextCriterion { resemblance, bands }, json, .. }) => {
@@ -65,7 +65,7 @@ impl GuardedTexts {
     /// The options as JSON, for users.
     pub fn options_json(&self) -> String {
         let mut options = serde_json::from_str::<BTreeMap<&str, Value>>(&self.json).unwrap_or_default();
-        // {"weights": "table"} asks to learn weights once, which are then given as options.
+        // {"weights": "table"} asks to learn weights once. The learnt weights are options.
         options.retain(|key, value| OPTION_KEYS.contains(key) && *value != "table");
         Value::from_iter(options).to_string()
     }
@@ -75,7 +75,7 @@ fn parse_document(json: &str) -> Result<CriterionDocument> {
     read_criterion(JsonDocument::Text(to_server(json)?.to_bytes()))
 }
 
-/// The criterion that a user asks for. The defaults of omitted keys depend on the indexes.
+/// The criterion argument of a command. Keys that it omits take their defaults from the indexes.
 pub struct AskedCriterion {
     json: String,
     document: CriterionDocument,

@@ -31,7 +31,7 @@ pub struct Identity {
     detached: Vec<Oid>,
 }
 
-/// What a trigger needs to decide about rows. The cache stores it between statements.
+/// A guard, ready to decide about rows. The cache stores it between statements.
 pub struct Guard {
     pub identity: Identity,
     pub secret: Secret,

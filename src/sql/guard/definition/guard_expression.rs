@@ -1,4 +1,4 @@
-//! What a guard computes from the rows of a table: its source, and its conditions.
+//! The expressions that a guard evaluates on the rows of a table: its source, and its conditions.
 //!
 //! On stored rows, it runs only immutable code that PostgreSQL ships, arithmetic of times, and functions of the
 //! extension ([`foreign_code`]): stored rows may be hidden from the writer, and other names may get another meaning. On
@@ -57,8 +57,8 @@ impl GuardExpressions {
     }
 }
 
-/// Parses the condition `unless`, which may also depend on the writer. An error if it runs other code than
-/// [`foreign_code`] allows then.
+/// Parses the condition `unless`, which may also depend on the writer. An error if it runs code that [`foreign_code`]
+/// refuses for such conditions.
 fn parse_unless(table: &Relation, sql: &str, schema: ExtensionSchema) -> Result<Expression> {
     const DETAIL: &str = "It may run immutable functions of PostgreSQL's own that no setting affects, functions of \
         times, current_user, pg_has_role and current_setting.";

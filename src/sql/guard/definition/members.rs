@@ -16,16 +16,16 @@ use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND, SIMHASH_BLOCK};
 
 /// A guarded table and its partitions, all of them locked.
 pub struct Members {
-    /// All of them, the guarded table first.
+    /// All tables, the guarded table first.
     pub all: Vec<Oid>,
     /// The tables in `all` that have rows of their own.
     with_rows: Vec<Oid>,
 }
 
 impl Members {
-    /// Lists the table `root` with its partitions at all levels. If `table`, one of these, is being detached, or is
-    /// below one that is, that is listed too: it has the guard until it is detached. An error if one of these tables
-    /// cannot be searched, or belongs to another role.
+    /// Lists the table `root` with its partitions at all levels, and `table`, one of these. If `table` or a table above
+    /// it is being detached, it is listed too: it has the guard until the end of the detaching. An error if one of
+    /// these tables cannot be searched, or belongs to another role.
     pub fn read(root: Oid, table: Oid) -> Result<Self> {
         let all = match relkind_of(root) {
             pg_sys::RELKIND_PARTITIONED_TABLE => PartitionTree::read(root, table, ACCESS_SHARE).members,
@@ -76,7 +76,7 @@ impl Members {
         self.with_rows.iter().map(prepare).collect()
     }
 
-    /// As [`Self::searched`], with the mark column if the guard marks. An error if that column cannot store the marks.
+    /// Does what [`Self::searched`] does, and sets the mark column. An error if this column cannot store the marks.
     pub fn searched_with_marks(
         &self,
         arguments: &Arguments,

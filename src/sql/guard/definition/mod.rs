@@ -6,8 +6,8 @@
 //! [`guard_expression`] says which code these may run. When a user asks for a guard, [`asked_sql`] parses the SQL under
 //! the user's search path, and [`asked_source`] finds the source.
 //!
-//! [`members`] lists the tables to search, and [`searched_table`] has the columns and indexes of each: those of
-//! [`searched_texts`] or [`searched_fingerprints`]. The rows near a row are looked up by its [`row_key`].
+//! [`members`] lists the tables to search, and [`searched_table`] has the columns and indexes of each table. The
+//! indexes are [`searched_texts`] or [`searched_fingerprints`]. The rows near a row are looked up by its [`row_key`].
 //! [`distribution`] checks tables that Citus distributes.
 
 pub mod arguments;

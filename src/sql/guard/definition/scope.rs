@@ -38,7 +38,7 @@ impl GuardScope {
         self.0.iter().map(|scope| scope.column.attnum)
     }
 
-    /// The positions of these columns in the scope; None if it lacks one of them.
+    /// The positions of these columns in the scope; None if the scope lacks a column.
     pub fn positions(&self, columns: &[i16]) -> Option<Vec<usize>> {
         columns.iter().map(|column| self.columns().position(|own| own == *column)).collect()
     }

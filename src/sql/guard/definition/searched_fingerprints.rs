@@ -29,8 +29,8 @@ pub struct SearchedFingerprints {
     total: ExpectedWork,
 }
 
-/// Whether a layout serves a search is decided for this number of rows, whatever the table has. So a guard still works
-/// when its table grows.
+/// The number of rows for which it is decided whether a layout serves a search. It is the same for all tables, so that
+/// a guard still works when its table grows.
 const NOMINAL_ROWS: f64 = 1_000_000.0;
 /// The limit on the values that one search looks up.
 const MAX_PROBES_OF_SEARCH: f64 = 65_536.0;
@@ -38,7 +38,7 @@ const MAX_PROBES_OF_SEARCH: f64 = 65_536.0;
 const MAX_SHARE_OF_ROWS: f64 = 0.1;
 
 impl SearchedFingerprints {
-    /// Finds the indexes of a table with which a search is cheapest, of those that serve it.
+    /// Of the indexes of a table that serve searches, finds those with which a search is cheapest.
     ///
     /// An index with a column before the block that is not in the guard's scope is not used: a search would have to
     /// look up each value of this column.
@@ -83,7 +83,7 @@ impl SearchedFingerprints {
     }
 }
 
-/// The fingerprint that a source is: a column or an expression. An error if it is not of type `bigint`.
+/// The fingerprint that the source is, as a column or an expression. An error if it is not of type `bigint`.
 fn fingerprint(table: &Relation, source: Expression) -> Result<RowValue> {
     // SAFETY: getBaseType looks up a system cache; the type of an expression exists.
     if unsafe { pg_sys::getBaseType(source.value_type()) } != pg_sys::INT8OID {
@@ -110,7 +110,7 @@ pub fn no_index(table: &Relation, max_distance: i32) -> ErrorReport {
         .with_hint("Run simhash_attach again, with the scope of the guard and a layout that serves this distance.")
 }
 
-/// The error for a table whose indexes are there, but serve searches within a distance only with too much work.
+/// The error for a table whose indexes serve searches within a distance only with too much work.
 fn too_much_work(table: &Relation, max_distance: i32) -> ErrorReport {
     let name = table.name().unwrap_or_default();
     let message = format!("for each new row, a guard would read too much of table \"{name}\"");

@@ -26,14 +26,14 @@ pub struct SearchedTable {
     pub primary_key: PrimaryKey,
     /// The columns of all partition keys above a partition; empty for another table.
     pub partition_columns: Vec<i16>,
-    /// The rows whose keys were stored last as marks of new rows. A search looks at them first: such a row, once
-    /// updated, may be younger than thousands of its marked copies, all of which the indexes would find before it.
+    /// The rows whose keys were last stored as marks of new rows. A search looks at them first: such a row, once
+    /// updated, may be younger than thousands of its marked copies, which the indexes would find first.
     pub originals: RecentRows,
     /// The mark column, once `set_marks` has set it; None if the guard does not mark.
     pub mark: Option<MarkColumn>,
 }
 
-/// How near rows are found.
+/// The way in which near rows are looked up.
 pub enum Lookup {
     Texts(SearchedTexts),
     Fingerprints(SearchedFingerprints),

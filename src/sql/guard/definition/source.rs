@@ -42,7 +42,7 @@ pub fn source_sql(table: &Relation, source: Expression) -> Result<String> {
     with_fixed_settings(|| source.without_relabelling().to_sql(table, None))
 }
 
-/// A source as an expression of type `text`; None if there is no implicit cast from its type.
+/// A source as an expression of type `text`; None if its type has no implicit cast to `text`.
 pub fn as_text(source: Expression) -> Option<Expression> {
     let implicit = pg_sys::CoercionContext::COERCION_IMPLICIT;
     // SAFETY: look-ups in system caches; each pointer points to one type, as the count says.
@@ -73,7 +73,7 @@ pub fn with_plain_columns(table: &Relation, expression: Expression) -> Expressio
     with_generated_columns_replaced(table, expression, |column| column.is_generated)
 }
 
-/// Refuses a partition in which the source is another expression: its generated columns may have others.
+/// Refuses a partition in which the source has another expression: a generated column of the partition may have one.
 pub fn check_has_source_of(table: &Relation, partition: &Relation, source: &str) -> Result<()> {
     let plain_sql = |table: &Relation| source_sql(table, with_plain_columns(table, parse_source(table, source)?));
     let (own, other) = (plain_sql(table)?, plain_sql(partition)?);

@@ -1,4 +1,4 @@
-//! Reports if texts of a table consist mostly of words that many rows have, such as those of a template.
+//! Reports that many texts of a table consist mostly of words that many rows have, such as the words of a template.
 
 use postgres::catalog::citus::distribution;
 use postgres::catalog::relation::hides_rows;
@@ -62,8 +62,8 @@ pub fn report_common_words(
     Ok(())
 }
 
-/// Whether the rows can be read. If a policy hides rows from the owner, they cannot. The rows of a table that Citus
-/// manages are in other tables.
+/// Whether the rows can be read: not if a policy hides rows from the owner, and not if Citus manages the table, whose
+/// rows are in other tables.
 fn can_be_read(table: &Target) -> Result<bool> {
     let is_elsewhere = table.open().is_temporary_elsewhere() || distribution(table.oid)?.is_some();
     Ok(!is_elsewhere && !hides_rows(table.oid, Some(table.owner)))

@@ -36,7 +36,7 @@ pub struct EarlierRow {
     pub shown: ShownRow,
 }
 
-/// The position of a row among those of a table and its partitions.
+/// The position of a row among all rows of a table and its partitions.
 pub fn position(searched: &SearchedTable, row: Row<'_>) -> (u32, u64) {
     (searched.oid.to_u32(), item_pointer_to_u64(row.tid()))
 }

@@ -83,7 +83,7 @@ fn simhash_preview(
     let (groups, total, has_hidden_rows) = Target::lock(required(target, "target")?, ACCESS_SHARE, |table| {
         check_not_distributed(&table.open())?;
         check_is_whole(table)?;
-        // A policy may hide rows from the owner, as whom this runs, or from the caller.
+        // A policy may hide rows from the owner, as whom the search runs, or from the caller.
         let hides = |member: &Target| hides_rows(member.oid, None) || hides_rows(member.oid, Some(caller));
         let has_hidden_rows = table.family(ACCESS_SHARE)?.iter().any(hides);
         let (groups, total) = group_sample(table, &asked, call)?;
@@ -91,7 +91,7 @@ fn simhash_preview(
     })?;
     Ok(TableIterator::new(groups.into_iter().map(move |((kind, rank), group)| {
         let share = (group.rows as f64 / total as f64 * 1e4).round() / 1e4;
-        // As in a guard's error, report nothing about single rows if some rows are hidden.
+        // If some rows are hidden, do not report single rows. A guard's error does not either.
         let example = group.example.filter(|_| !has_hidden_rows);
         let (row, earlier) = example.map(|example| (example.row, example.earlier)).unzip();
         let ((example, example_text), (earlier, earlier_text)) = (to_datums(row), to_datums(earlier));
@@ -261,8 +261,8 @@ impl Preview {
         Ok(())
     }
 
-    /// A row's resemblance to the earlier one minus the criterion's: negative if they are no near-duplicates, 0 for
-    /// fingerprints.
+    /// A row's resemblance to the earlier one minus the criterion's least resemblance: negative if the rows are not
+    /// near-duplicates, 0 for fingerprints.
     fn gap(&self, earlier: &EarlierRow) -> f64 {
         match (earlier.closeness, self.least_resemblance) {
             (Closeness::Resemblance(resemblance), Some(least)) => resemblance - least,

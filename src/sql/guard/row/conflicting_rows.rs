@@ -3,10 +3,11 @@
 //! For example, row 42 is edited by `INSERT INTO docs VALUES (42, 'its text, edited') ON CONFLICT (id) DO UPDATE ..`.
 //! The new row is near row 42. If that row counted, `skip` would drop every edit.
 //!
-//! PostgreSQL does not store the new row while a conflicting row exists, so such a row is no near-duplicate. ON
-//! CONFLICT either updates it, and the guard checks that UPDATE, or does nothing. Without ON CONFLICT, the INSERT
-//! fails. The guard finds the row as PostgreSQL does (`check_exclusion_or_unique_constraint` in execIndexing.c): by all
-//! unique indexes that ON CONFLICT could infer, with the expressions, predicates and operators of these indexes.
+//! PostgreSQL does not store the new row while a conflicting row exists, so such a row does not count as a
+//! near-duplicate. ON CONFLICT either updates it, and the guard checks that UPDATE, or does nothing. Without ON
+//! CONFLICT, the INSERT fails. The guard finds the row as PostgreSQL does (`check_exclusion_or_unique_constraint` in
+//! execIndexing.c): by all unique indexes that ON CONFLICT could infer, with their expressions, predicates and
+//! operators.
 //!
 //! The guard does not lock that row. If it disappears, PostgreSQL stores the new row after all. So the new row is
 //! registered, and the guard searches for other near rows, as for any INSERT.
@@ -52,7 +53,7 @@ pub struct ConflictingRows {
 }
 
 impl ConflictingRows {
-    /// Whether the row that another scan has found by this index entry conflicts, or may conflict.
+    /// Whether a row conflicts, or may conflict. Another scan has found it by this index entry.
     pub fn may_include(&self, entry: ItemPointerData) -> bool {
         self.may_have_other_keys || has_tid(&self.tids, entry)
     }

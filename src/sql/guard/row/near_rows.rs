@@ -36,7 +36,7 @@ pub struct NearDuplicate<'a> {
     pub is_visible: bool,
 }
 
-/// What a search for near rows has found.
+/// The result of a search for near rows.
 #[derive(Default)]
 pub struct NearRows<'a> {
     /// A row that is present: it decides, whatever other transactions do.
@@ -129,8 +129,8 @@ fn is_near_pending(statement: &Statement, pending: &PendingRow, query: &NearQuer
 }
 
 impl<'a> NearRows<'a> {
-    /// Stores a row that may be a near-duplicate as the nearest one, or its transaction as the awaited one, if it is
-    /// close enough.
+    /// If a row is close enough, stores it as the nearest one or, while a transaction decides whether it is present,
+    /// stores this transaction as the awaited one.
     fn consider(&mut self, searched: &'a SearchedTable, candidate: &FoundVersion, query: &NearQuery) -> Result<()> {
         let FoundVersion { version, state, entry, .. } = *candidate;
         let row = version.row();
@@ -165,8 +165,8 @@ impl<'a> NearRows<'a> {
 }
 
 impl NearDuplicate<'_> {
-    /// Whether this row stays the nearest when another one is found that is at least as close: if the other is no
-    /// closer, and is in another table or has a larger tid.
+    /// Whether this row stays the nearest when another row is found that is at least as close. It does if the other row
+    /// is not closer, and is in another table or has a larger tid.
     fn is_kept(&self, closeness: Closeness, searched: &SearchedTable, tid: ItemPointerData) -> bool {
         let is_before = item_pointer_to_u64(self.tid) < item_pointer_to_u64(tid);
         self.closeness == closeness && (self.searched.oid != searched.oid || is_before)

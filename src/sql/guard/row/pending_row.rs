@@ -38,7 +38,7 @@ impl PendingRow {
 
     /// Whether the row has been stored, changed by a later trigger or not. Its slot then has a new tid: the tid of a
     /// version that this transaction has written since the guard accepted the row. (A row that gets the same tid as
-    /// `tid_before` counts as not stored, which is safe: it is compared once more.)
+    /// `tid_before` counts as not stored, which is safe: it is compared again.)
     ///
     /// A stored row is still pending while RETURNING and the triggers of a worker of logical replication run, because
     /// the memory of the call is freed only after them.

@@ -2,7 +2,7 @@
 //!
 //! While a writer searches for near-duplicates and stores its row, no other writer may do so for a near row. So a row
 //! is registered from before that search until it is in the table and its indexes, where other writers find it,
-//! committed or not. A statement registers one row at a time, beside those of outer statements.
+//! committed or not. A statement registers one row at a time, in addition to the rows of outer statements.
 //!
 //! A registration is an exclusive lock on each of the row's keys ([`simhash::search::lock_keys`]): its bands or, for a
 //! fingerprint, parts of it. Near rows share a key, so only one of them is registered at a time, and the other one then

@@ -26,8 +26,7 @@ pub fn take_action(row: NewRow<'_>, nearest: &NearDuplicate) -> Result<HeapTuple
     let action = statement.guard.action;
     if action != Action::Reject && !nearest.is_visible {
         let name = user_name_of(&event.table())?;
-        // As with INSERT .. ON CONFLICT, a row that the transaction's snapshot does not see must not affect the
-        // transaction.
+        // A row that the snapshot does not see must not affect the transaction, as with INSERT .. ON CONFLICT.
         let detail = format!("A near-duplicate in table \"{name}\" was committed after this transaction began.");
         return Err(cannot_serialize(detail));
     }

@@ -82,7 +82,7 @@ impl Statement {
         Ok(has_changed)
     }
 
-    /// The statement's table, as it is searched.
+    /// The statement's table, ready to be searched.
     pub fn own_table(&self) -> &SearchedTable {
         &self.guard.searched[self.position]
     }

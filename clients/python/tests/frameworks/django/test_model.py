@@ -40,6 +40,7 @@ class Indexes(SimpleTestCase):
                     models.F("tenant"),
                     SimHashBand("body", band, options),
                     SimHashSize("body", options),
+                    SimHash("body", options),
                     name=f"story_{band}",
                 )
                 for band in range(2)
