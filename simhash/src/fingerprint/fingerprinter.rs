@@ -214,7 +214,8 @@ impl<'a> Fingerprinter<'a> {
         })
     }
 
-    /// Passes `sink` the same hashes as [`Self::count_compared`], and returns the fingerprint of the features among them.
+    /// Passes `sink` the same hashes as [`Self::count_compared`], and returns the fingerprint of the features among
+    /// them.
     pub(super) fn compared_and_fingerprint(
         &mut self,
         text: &str,

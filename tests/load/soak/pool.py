@@ -10,8 +10,8 @@ LONG = 20
 # Numbers of words that are replaced in a variant. The resemblance to the group's first text is about 1, 0.96, 0.89 and
 # 0.79: so some of the texts that share a band are not near-duplicates.
 EDITS = (0, 2, 6, 12)
-# Two texts are near-duplicates by default if they share a band, resemble each other, and their fingerprints are within a
-# distance.
+# Two texts are near-duplicates by default if they share a band, their fingerprints are near, and they resemble each
+# other.
 BANDS, BAND_DISTANCE, RESEMBLANCE = 6, 20, 0.84
 # The largest distance of near fingerprints.
 DISTANCE = 3
