@@ -4,7 +4,15 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.test import SimpleTestCase
 
-from pg_simhash.django import FingerprintField, SimHash, SimHashBand, SimHashBlock, SimHashSize, band_indexes, block_indexes
+from pg_simhash.django import (
+    FingerprintField,
+    SimHash,
+    SimHashBand,
+    SimHashBlock,
+    SimHashSize,
+    band_indexes,
+    block_indexes,
+)
 
 
 class Field(SimpleTestCase):
