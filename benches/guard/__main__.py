@@ -140,8 +140,8 @@ class Table:
         warm("docs")
         times = measure({"lookup": lookup, "copies": copies}, runs, ["docs"])
         print(f"a search reads {entries:,.0f} entries of other texts, and fetches {fetches:.1f} of their rows;"
-              f" copies of a text {times.ms('copies'):.3f} ms, {times.ratio('copies', 'lookup') / 2:.1f} times two primary-key"
-              " lookups", flush=True)
+              f" copies of a text {times.ms('copies'):.3f} ms,"
+              f" {times.ratio('copies', 'lookup') / 2:.1f} times two primary-key lookups", flush=True)
 
     def insert(self, guard, clients):
         if guard != NONE:
