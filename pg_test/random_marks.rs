@@ -4,18 +4,19 @@ mod tests {
     use pgrx::prelude::*;
     use simhash::fingerprint::options::Options;
     use simhash::fingerprint::resemblance::resemblance;
-    use simhash::fingerprint::{Fingerprinter, Scratch};
+    use simhash::fingerprint::{Fingerprinter, Scratch, Summary};
     use simhash::random::Random;
 
     // The defaults of guards.
     const BANDS: usize = simhash::fingerprint::bands::DEFAULT_BANDS;
     const MIN_RESEMBLANCE: f64 = simhash::fingerprint::resemblance::COPY;
+    const MAX_DISTANCE: u32 = 20;
 
     #[derive(Clone, Debug)]
     struct ModelRow {
         id: i32,
         text: String,
-        bands: Vec<i32>,
+        summary: Summary,
         mark: Option<i32>,
     }
 
@@ -42,7 +43,8 @@ mod tests {
                 .expect("memory suffices")
                 .is_some_and(|resemblance| resemblance >= MIN_RESEMBLANCE)
         };
-        a.bands.iter().zip(&b.bands).any(|(a, b)| a == b) && resembles()
+        let distance = (a.summary.fingerprint ^ b.summary.fingerprint).count_ones();
+        a.summary.shares_band(&b.summary, BANDS) && distance <= MAX_DISTANCE && resembles()
     }
 
     /// The allowed marks of a row: any of the unmarked rows near it. None if there is none.
@@ -78,7 +80,7 @@ mod tests {
             let summary = Fingerprinter::new(&mut scratch, &Options::default(), &|| ())
                 .summary(&text, BANDS)
                 .expect("memory suffices");
-            let bands = summary.expect("the text has words").bands[..BANDS].to_vec();
+            let summary = summary.expect("the text has words");
             let mark = random_mark(&mut random, &rows);
             let action = if rows.len() < 3 { 0 } else { random.below(if sets_marks_by_hand { 9 } else { 6 }) };
             let (statement, row, allowed) = match action {
@@ -86,14 +88,14 @@ mod tests {
                     last_id += 1;
                     let statement =
                         format!("INSERT INTO marked VALUES ({last_id}, {title}, '{text}', {})", mark_sql(mark));
-                    let row = ModelRow { id: last_id, text, bands, mark };
+                    let row = ModelRow { id: last_id, text, summary, mark };
                     let allowed = allowed_marks(&rows, &row);
                     (statement, row, allowed)
                 }
                 // An UPDATE of the text, which may be the same.
                 0..=3 => {
                     let old = rows[index].clone();
-                    let row = ModelRow { text, bands, ..old.clone() };
+                    let row = ModelRow { text, summary, ..old.clone() };
                     let mut set = format!("body = '{}'", row.text);
                     if random.below(2) == 0 {
                         set += &format!(", near = {}", mark_sql(mark));

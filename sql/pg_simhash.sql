@@ -122,7 +122,7 @@ CREATE AGGREGATE simhash_weights(content text, options jsonb) (
     PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE simhash_weights(text, jsonb) IS
-    'learns from texts how common features are, as the value of the option weights: about 200 features, from 300 texts';
+    'learns from texts how common features are, as the value of the option weights: about 110 features, from 300 texts';
 
 -- Distance -------------------------------------------------------------------
 

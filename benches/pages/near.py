@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pg_simhash
 
-NEAR = 0.84
+NEAR, MAX_DISTANCE = 0.84, 20
 
 
 def near(texts, **options):
@@ -15,4 +15,10 @@ def near(texts, **options):
         for number, band in enumerate(pg_simhash.bands(text, **options) or []):
             keys_by_band[number, band].add(key)
     pairs = {pair for keys in keys_by_band.values() for pair in combinations(sorted(keys), 2)}
-    return {(a, b) for a, b in pairs if pg_simhash.resemblance(texts[a], texts[b], **options) >= NEAR}
+    fingerprints = {key: pg_simhash.simhash(text, **options) for key, text in texts.items()}
+    return {
+        (a, b)
+        for a, b in pairs
+        if pg_simhash.hamming(fingerprints[a], fingerprints[b]) <= MAX_DISTANCE
+        and pg_simhash.resemblance(texts[a], texts[b], **options) >= NEAR
+    }

@@ -134,8 +134,8 @@ export function hamming(a: bigint, b: bigint): number
 export function resemblance(a: string, b: string, options?: Options): number | null
 
 /**
- * Whether two texts are near-duplicates: they share a band, and resemble each other enough. Null if one of them has no
- * feature.
+ * Whether two texts are near-duplicates: they share a band, their fingerprints are near, and they resemble each other
+ * enough. Null if one of them has no feature.
  *
  * @example near('one two three four', 'ONE two, three four') // true
  */

@@ -60,7 +60,8 @@ impl Attached {
             }
         }
         for member in family {
-            for index in Index::all(&member.open()) {
+            let relation = member.open();
+            for index in Index::all(&relation).chain(Index::dying(&relation)?) {
                 if !index.is_partition
                     && prefix.maker_of(index.oid, 0)? == Maker::ThisPrefix
                     && !is_on_inherited_block(table, member, &index)

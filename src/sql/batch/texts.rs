@@ -52,7 +52,7 @@ pub fn representatives<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec
             if !document.weights_of_table {
                 return Ok(sketch);
             }
-            // Weights of the table count where texts are compared, and not in their bands.
+            // Weights of the table count in the resemblance and the fingerprint, and not in the bands.
             let weighted = fingerprinter.with_options(&compared).sketch(text, 0)?;
             Ok(sketch.zip(weighted).map(|(sketch, Sketch { difference, .. })| Sketch { difference, ..sketch }))
         })?;

@@ -52,6 +52,10 @@ impl TextKeys {
         self.criterion.are_candidates(&self.summary, &other.summary)
     }
 
+    pub fn fingerprint(&self) -> u64 {
+        self.summary.fingerprint
+    }
+
     /// Whether a text with this fingerprint may be near.
     pub fn allows(&self, fingerprint: i64) -> bool {
         hamming(fingerprint.cast_unsigned(), self.summary.fingerprint) <= self.max_distance

@@ -52,8 +52,8 @@ impl TextCondition {
     /// The conditions on texts of a relation. If `includes_parts`, also the conditions within its other conditions.
     ///
     /// Under row-level security, other conditions must be evaluated before the texts are compared. Indexes may be used
-    /// before: the comparison of their bands and sizes is leakproof, and the values that are looked up do not depend on
-    /// the relation's rows.
+    /// before: the comparison of their keys is leakproof, and the values that are looked up do not depend on the
+    /// relation's rows.
     pub fn all_of(relation: BaseRelation, includes_parts: bool) -> Vec<Self> {
         let mut all = Vec::new();
         for condition in relation.all_conditions() {

@@ -59,8 +59,9 @@ const SHARE_SAME_NUMBERS: f64 = 1.0 / 200.0; // DEFAULT_NUM_DISTINCT of utils/se
 impl TextPaths {
     /// Reads the conditions on texts of a relation. Warns if indexes on bands of a text do not serve its condition.
     pub fn of(relation: BaseRelation) -> Self {
-        // A usable index has a band as a key, and a size as the next one.
-        let may_serve = |keys: &[Oid], _| keys.windows(2).any(|pair| pair == [pg_sys::INT4OID; 2]);
+        // A usable index has a band, a size and a fingerprint as keys, one after the other.
+        let may_serve =
+            |keys: &[Oid], _| keys.windows(3).any(|keys| keys == [pg_sys::INT4OID, pg_sys::INT4OID, pg_sys::INT8OID]);
         let indexes = if relation.is_table() { relation.indexes(may_serve) } else { Vec::new() };
         let conditions = TextCondition::all_of(relation, !indexes.is_empty());
         if conditions.is_empty() || indexes.is_empty() {

@@ -70,7 +70,7 @@ CREATE FUNCTION evil.to_bigint(evil.number) RETURNS bigint LANGUAGE plpgsql AS
 CREATE CAST (evil.number AS bigint) WITH FUNCTION evil.to_bigint(evil.number);
 CREATE FUNCTION evil.normal(text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
     'BEGIN PERFORM evidence.ran(''function of the source''); RETURN ''x''; END';
-CREATE FUNCTION evil.simhash(text, jsonb) RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS
+CREATE FUNCTION evil.simhash(text, jsonb DEFAULT '{{}}') RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS
     'BEGIN PERFORM evidence.ran(''simhash''); RETURN 1; END';
 CREATE FUNCTION evil.simhash_block(bigint, integer, integer DEFAULT 4) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS
     'BEGIN PERFORM evidence.ran(''simhash_block''); RETURN 1; END';

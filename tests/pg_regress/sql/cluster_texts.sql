@@ -1,4 +1,4 @@
--- simhash_cluster and simhash_duplicate_of of texts: those that share a band and resemble each other.
+-- simhash_cluster and simhash_duplicate_of of texts.
 CREATE TABLE docs (id text PRIMARY KEY, tenant text, body text);
 -- Of words and pairs of words, 1 and 2 share 19 of 21 (.90), 2 and 3 share 19 of 23 (.83), 1 and 3 share 17 of 23
 -- (.74); 6 is row 2 in the opposite order of words, and not a copy; 8 has the words of 5, and 7 and 9 have none.

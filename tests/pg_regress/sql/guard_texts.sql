@@ -1,4 +1,4 @@
--- Guards of texts: rows that share a band are confirmed by their resemblance.
+-- Guards of texts: rows that share a band, and have near fingerprints, are confirmed by their resemblance.
 
 -- A criterion with enough bands finds all texts that resemble each other a little.
 CREATE TABLE texts (id integer PRIMARY KEY, body text, same_as integer, tenant integer);
@@ -106,8 +106,7 @@ SELECT errors($$INSERT INTO nested VALUES (3, 'a third outer text', 'a third OUT
 INSERT INTO nested VALUES (4, 'a fourth outer text', 'a last text');
 SELECT id, body FROM nested ORDER BY id;
 
--- Whatever the number of bands, a row stays unless it shares a band with an earlier row that stays, and resembles that
--- row.
+-- Whatever the number of bands, a row stays unless it is near an earlier row that stays.
 CREATE TABLE edited AS
 SELECT n AS id, (SELECT string_agg(CASE WHEN (word + n * 7) % 37 = 0 THEN 'edit' || n % 40
         ELSE substr(md5(n / 6 || ' ' || word), 1, 5) END, ' ' ORDER BY word)
@@ -118,10 +117,11 @@ SELECT simhash_index('guarded', 'body', bands => 24);
 CREATE FUNCTION near_pairs(lowest double precision, bands integer) RETURNS TABLE (a integer, b integer)
     LANGUAGE sql AS $$
     WITH banded AS MATERIALIZED (
-        SELECT id, body, array_agg(band || ' ' || simhash_band(body, band)) AS keys
+        SELECT id, body, simhash(body) AS fp, array_agg(band || ' ' || simhash_band(body, band)) AS keys
         FROM edited, generate_series(0, bands - 1) AS band GROUP BY id, body)
     SELECT a.id, b.id FROM banded AS a JOIN banded AS b ON a.id < b.id AND a.keys && b.keys
-    WHERE simhash_resemblance(a.body, b.body) >= lowest
+    WHERE simhash_resemblance(a.body, b.body) >= lowest AND a.fp <~> b.fp <= CASE WHEN lowest < 0.6 THEN 64
+        WHEN lowest < 0.7 THEN 28 WHEN lowest < 0.8 THEN 24 ELSE 20 END
 $$;
 -- For each action, the number of rows that stay unmarked, and the number of wrong decisions.
 CREATE FUNCTION stay(action text, criterion jsonb, lowest double precision, bands integer)

@@ -7,7 +7,7 @@ FROM generate_series(1, 1000) AS n;
 INSERT INTO docs VALUES (1001, 1, 'en', NULL, NULL), (1002, 1, 'en', '', '...');
 SELECT simhash_index('docs', 'body');
 SELECT described('docs');
--- Each entry has the band and the size of its row, and the planner knows how rare they are.
+-- Each entry has the band, the size and the fingerprint of its row, and the planner knows how rare they are.
 SELECT count(*) AS rows, count(DISTINCT simhash_band(body, 5)) AS bands,
     count(*) FILTER (WHERE simhash_size(body) = 3) AS sizes
 FROM docs;

@@ -45,3 +45,6 @@ RESET client_min_messages;
 INSERT INTO guarded SELECT id, body FROM docs ORDER BY id;
 SELECT count(*) FILTER (WHERE (duplicate_of IS NULL) <> (guarded.id IS NOT NULL)) AS wrong
 FROM kept LEFT JOIN guarded USING (id);
+
+-- simhash_preview counts what the guard would not store.
+SELECT sum(rows) FILTER (WHERE duplicate) = (SELECT count(duplicate_of) FROM kept) AS as_kept FROM simhash_preview('docs');

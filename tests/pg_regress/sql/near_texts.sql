@@ -1,4 +1,5 @@
--- simhash_near of two texts: they share a band and resemble each other, by a criterion. (Plans: near_texts_plans.)
+-- simhash_near of two texts: they share a band, their fingerprints are near, and they resemble each other, by a
+-- criterion. (Plans: near_texts_plans.)
 
 SELECT simhash_near('one two three', 'One, two: THREE!'), simhash_near('one two three', 'four five six'),
     simhash_near(query => 'one', criterion => '{"resemblance": 0.9}', content => 'ONE') AS named;
@@ -51,7 +52,8 @@ INSERT INTO criteria VALUES ('{"tokens": "chars", "resemblance": 0.7}', .7, 12, 
     ('{"weights": {"edit7": 0.1}, "weight": "tf"}', .84, 6, '{"weights": {"edit7": 0.1}, "weight": "tf"}'),
     ('{"same": ["numbers"], "resemblance": 0.6}', .6, 24, '{"same": ["numbers"]}');
 CREATE TABLE keys AS SELECT criterion, resemblance, options, id, body,
-    ARRAY(SELECT simhash_band(body, band, options) FROM generate_series(0, bands - 1) AS band) AS bands
+    ARRAY(SELECT simhash_band(body, band, options) FROM generate_series(0, bands - 1) AS band) AS bands,
+    simhash(body, options) AS fingerprint, CASE bands WHEN 6 THEN 20 WHEN 12 THEN 24 ELSE 28 END AS most
 FROM criteria, docs;
 SELECT criterion, count(*) FILTER (WHERE defined) AS near,
     count(*) FILTER (WHERE resembles AND NOT defined) AS without_band,
@@ -62,6 +64,7 @@ FROM keys AS a JOIN keys AS b USING (criterion),
     LATERAL (SELECT simhash_resemblance(a.body, b.body, a.options) >= a.resemblance AS resembles) AS r,
     LATERAL (SELECT CASE WHEN resembles
         THEN EXISTS (SELECT FROM unnest(a.bands, b.bands) AS band (a, b) WHERE band.a = band.b)
+            AND hamming(a.fingerprint, b.fingerprint) <= a.most
             ELSE resembles END AS defined) AS d
 WHERE a.id % 30 < 3 AND b.id / 6 IN (a.id / 6, 0) GROUP BY criterion ORDER BY criterion;
 

@@ -11,7 +11,7 @@ use simhash::search::lock_keys::LockKeys;
 
 use crate::sql::lookup::text_keys::TextKeys;
 
-/// The bands and sizes for a row's text, or the row's fingerprint.
+/// The keys of a row's text, or the row's fingerprint.
 #[derive(Clone)]
 pub enum RowKey {
     Text(TextKeys),
@@ -23,8 +23,7 @@ pub enum RowKey {
 }
 
 impl RowKey {
-    /// Whether the rows with these keys may be near each other: their fingerprints are near, or their texts share a
-    /// band.
+    /// Whether the rows with these keys may be near each other: by their fingerprints and, for texts, their bands.
     pub fn may_be_near(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Text(own), Self::Text(other)) => own.are_candidates(other),

@@ -5,9 +5,10 @@ use std::ops::ControlFlow::{Break, Continue};
 
 use pgrx::itemptr::{item_pointer_get_both, item_pointer_to_u64};
 use postgres::error::Result;
-use postgres::heap::dirty_scan::{DirtySearch, EntrySet, VersionState};
+use postgres::heap::dirty_scan::{DirtySearch, EntrySet, FoundVersion, VersionState};
 use postgres::heap::row::Row;
 use postgres::text::{TextArgument, decode};
+use simhash::hamming;
 
 use super::Preview;
 use crate::sql::guard::definition::row_key::RowKey;
@@ -73,6 +74,7 @@ impl Preview {
             if is_earlier(searched, other)
                 && self.evaluator.is_among(searched, other, RowKind::Stored)?
                 && let Some(closeness) = query.closeness(searched, &candidate)?
+                && !self.is_too_far(key, searched, &candidate, closeness)?
                 && best.as_ref().is_none_or(|best| best.closeness != closeness)
             {
                 query.wanted.narrow(closeness);
@@ -84,6 +86,33 @@ impl Preview {
             Ok(if is_decided { Break(()) } else { Continue(()) })
         })?;
         Ok(best)
+    }
+
+    /// Whether a text resembles another one with this key as a near-duplicate does, but is not near, because the
+    /// distance of their fingerprints is too large.
+    fn is_too_far(
+        &self,
+        key: &RowKey,
+        searched: &SearchedTable,
+        candidate: &FoundVersion,
+        closeness: Closeness,
+    ) -> Result<bool> {
+        let (Some(criterion), RowKey::Text(keys), Closeness::Resemblance(resemblance)) =
+            (self.criterion, key, closeness)
+        else {
+            return Ok(false);
+        };
+        if resemblance < criterion.resemblance {
+            return Ok(false);
+        }
+        let fingerprint = match candidate.value {
+            Some(value) => Some(value.cast_unsigned()),
+            None => match self.evaluator.key(searched, candidate.version.row(), RowKind::Stored)? {
+                Some(RowKey::Text(other)) => Some(other.fingerprint()),
+                _ => None,
+            },
+        };
+        Ok(fingerprint.is_some_and(|fingerprint| hamming(fingerprint, keys.fingerprint()) > criterion.max_distance()))
     }
 
     /// The row as users see it.

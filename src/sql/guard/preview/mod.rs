@@ -23,6 +23,7 @@ use postgres::error::{Explain, Result, invalid_parameter, raise, user_error};
 use postgres::heap::row::Row;
 use postgres::json::RawJsonb;
 use postgres::text::{RawText, text_from_server_string, text_from_utf8};
+use simhash::criterion::TextCriterion;
 
 use self::common_words::report_common_words;
 use self::earlier::{EarlierRow, ShownRow, position};
@@ -156,8 +157,8 @@ struct AskedPreview {
 }
 
 struct Preview {
-    /// The least resemblance of near-duplicates; None for fingerprints.
-    least_resemblance: Option<f64>,
+    /// The criterion of near texts; None for fingerprints. The search is for texts that resemble each other less, too.
+    criterion: Option<TextCriterion>,
     searched: Vec<SearchedTable>,
     evaluator: Evaluator,
     /// The number of pairs of rows that were compared. From the limit on, no further row is looked up.
@@ -207,12 +208,11 @@ impl Preview {
         let relation = table.open();
         let members = Members::read(table.oid, table.oid)?;
         let (source, mut criterion) = find_source(asked.source.as_ref(), &members, &asked.criterion, schema)?;
-        let mut least_resemblance = None;
+        let mut text_criterion = None;
         // Texts that resemble each other less than near-duplicates are shown too.
         if let GuardCriterion::Texts(texts) = &mut criterion {
-            let least = &mut texts.criterion.resemblance;
-            least_resemblance = Some(*least);
-            *least = least.min(LEAST_SHOWN);
+            text_criterion = Some(texts.criterion);
+            texts.criterion.resemblance = texts.criterion.resemblance.min(LEAST_SHOWN);
         }
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
         // SAFETY: the memory context of the running call.
@@ -229,7 +229,7 @@ impl Preview {
         let searched = members.searched(&arguments, Some(schema))?;
         report_common_words(&arguments.criterion, &searched, &evaluator, table)?;
         let (pairs, pair_limit) = (Cell::new(0), i64::from(asked.sample) * MAX_PAIRS_PER_ROW);
-        Ok(Self { least_resemblance, searched, evaluator, pairs, pair_limit, left_out: Cell::new(0) })
+        Ok(Self { criterion: text_criterion, searched, evaluator, pairs, pair_limit, left_out: Cell::new(0) })
     }
 
     /// Adds a row to its group, unless it has no word or no fingerprint, or the limit on pairs is reached.
@@ -264,8 +264,8 @@ impl Preview {
     /// A row's resemblance to the earlier one minus the criterion's least resemblance: negative if the rows are not
     /// near-duplicates, 0 for fingerprints.
     fn gap(&self, earlier: &EarlierRow) -> f64 {
-        match (earlier.closeness, self.least_resemblance) {
-            (Closeness::Resemblance(resemblance), Some(least)) => resemblance - least,
+        match (earlier.closeness, self.criterion) {
+            (Closeness::Resemblance(resemblance), Some(criterion)) => resemblance - criterion.resemblance,
             _ => 0.0,
         }
     }

@@ -106,7 +106,7 @@ impl NearQuery<'_> {
             is_eligible: &|candidate| self.is_eligible(searched, candidate),
         };
         match (&searched.lookup, self.key) {
-            // SAFETY: these are indexes of the table on bands and sizes.
+            // SAFETY: these are indexes of the table on bands, sizes and fingerprints.
             (Lookup::Texts(texts), RowKey::Text(keys)) => unsafe {
                 walk.each_by_bands(&texts.indexes, texts.has_same, keys, show)
             },
@@ -132,10 +132,10 @@ impl NearQuery<'_> {
         let (row, evaluator) = (candidate.version.row(), self.evaluator);
         match self.key {
             RowKey::Text(_) => {
-                // Another version than the one that was looked up may have other bands.
-                let shares_band = !candidate.may_have_other_keys
+                // Another version than the one that was looked up may have other keys.
+                let may_be_near = !candidate.may_have_other_keys
                     || evaluator.key(searched, row, RowKind::Stored)?.is_some_and(|key| self.key.may_be_near(&key));
-                let resemblance = if shares_band { self.resemblance(searched, row, RowKind::Stored)? } else { None };
+                let resemblance = if may_be_near { self.resemblance(searched, row, RowKind::Stored)? } else { None };
                 if resemblance.is_none() {
                     self.earlier_searches.refute(searched, candidate);
                 }
