@@ -25,12 +25,12 @@ from .table import Table, read_table
 HERE = Path(__file__).parent
 
 SHOWN_GROUPS = 5
-MAX_SHOWN_OF_GROUP = 4  # rows that are compared with its first row
+MAX_SHOWN_OF_GROUP = 4  # Rows that are compared with its first row.
 SLIDER_STEPS = 100  # The slider sets the limit to hundredths.
 
 DATABASE = "SELECT current_database(), to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI \"UTC\"')"
 
-# What a guard would have skipped, row by row in the order of the key.
+# Deletes the rows that a guard would have skipped, had it got the rows in their order.
 CLEAN_UP = """
 DELETE FROM {table} WHERE ({key}) IN (
     SELECT {key}
@@ -44,6 +44,20 @@ GUARD = "SELECT simhash_guard({table}, {action}, {criterion}{others}, source => 
 
 # A column of this type takes any key.
 MARK = "ALTER TABLE {table} ADD copy_of jsonb;\n"
+
+
+# By `Table.limits_from`.
+LIMITS_FROM = {
+    "given": "With the limits that were asked for",
+    "guard": "With the limits of the table's guard",
+    "default": "With the limits of a new guard",
+}
+# By `ShownGroup.kind`.
+GROUP_KINDS = {
+    "copies": "the same words in all that were compared",
+    "edited": "copies of which some are edited",
+    "template": "perhaps a template: in the same place, each has words of its own",
+}
 
 
 class ShownText(NamedTuple):
@@ -65,18 +79,18 @@ class ShownGroup(NamedTuple):
     others: list[ShownText]
 
 
-def write(given: argparse.Namespace) -> str:
+def make_page(arguments: argparse.Namespace) -> str:
     """The page that the arguments of the command ask for."""
-    application = "pg_simhash report"
-    with psycopg.connect(given.database, client_encoding="UTF8", fallback_application_name=application) as connection:
+    name = "pg_simhash report"
+    with psycopg.connect(arguments.database, client_encoding="UTF8", fallback_application_name=name) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
         connection.add_notice_handler(_warn)
         # Compiling costs more than it saves: each look-up is short.
         connection.execute("SET LOCAL jit = off")
-        table = read_table(connection, given)
-        summary = summarize(_with_progress(look_up_rows(table, given.sample)), table.criterion["resemblance"])
-        return render(table, summary, is_sample=given.sample < table.rows)
+        table = read_table(connection, arguments)
+        summary = summarize(_with_progress(look_up_rows(table, arguments.sample)), table.criterion["resemblance"])
+        return render(table, summary, is_sample=arguments.sample < table.rows)
 
 
 def render(table: Table, summary: Summary, is_sample: bool) -> str:
@@ -107,10 +121,12 @@ def render(table: Table, summary: Summary, is_sample: bool) -> str:
         resemblances=summary.resemblances(),
         slider=_slider(summary),
         groups=_show_groups(table, summary),
+        group_kinds=GROUP_KINDS,
+        limits_from=LIMITS_FROM,
         pairs=examples,
         has_tags="markup" not in table.compared_with() and _have_tags(examples),
-        clean_up=None if table.keeps_duplicates() else _clean_up(table).as_string().strip(),
-        guard=None if table.guard else _guard(table).as_string(),
+        clean_up=None if table.allows_duplicates() else _clean_up_command(table).as_string().strip(),
+        guard=None if table.guard else _guard_command(table).as_string(),
         most_near=MAX_NEAR_ROWS,
         least_shown=LEAST_SHOWN,
         visible=visible,
@@ -140,7 +156,7 @@ def _slider(summary: Summary) -> dict[str, Any]:
 
 
 def _warn(diagnostic: psycopg.errors.Diagnostic) -> None:
-    """Shows what the server warns of: that no index serves the look-ups, for example."""
+    """Shows the server's warnings, such as that no index serves the look-ups."""
     if diagnostic.severity_nonlocalized == "WARNING":
         message = ". ".join(filter(None, [diagnostic.message_primary, diagnostic.message_hint]))
         print(f"warning: {visible(message)}", file=sys.stderr)
@@ -201,13 +217,13 @@ def _kind_of_group(marks: list[tuple[list[slice], list[slice]]]) -> str:
     if not any(in_first or in_other for in_first, in_other in marks):
         return "copies"
     # A template has places where each row has words of its own.
-    slots, *of_others = [in_first for in_first, _ in marks]
-    is_template = any(all(any(overlap(slot, mark) for mark in others) for others in of_others) for slot in slots)
+    slots, *others = [in_first for in_first, _ in marks]
+    is_template = any(all(any(overlap(slot, mark) for mark in marks) for marks in others) for slot in slots)
     return "template" if is_template and len(marks) > 2 else "edited"
 
 
-def _clean_up(table: Table) -> Composable:
-    """The command that deletes the rows that duplicate an earlier row which stays."""
+def _clean_up_command(table: Table) -> Composable:
+    """The command that deletes the rows that duplicate an earlier row that stays."""
     key = table.key or ["tableoid", "ctid"]
     scope = [Identifier(column.name) for column in table.scope]
     # Unlike IS NOT NULL, this is true of a composite value with a NULL in it.
@@ -224,7 +240,7 @@ def _clean_up(table: Table) -> Composable:
     )
 
 
-def _guard(table: Table) -> Composable:
+def _guard_command(table: Table) -> Composable:
     """The commands that mark near-duplicates by these limits or, in a table without a key, keep them out."""
     scope = [column.name for column in table.scope]
     others = {"scope": scope, "among": table.among, "mark_column": "copy_of" if table.key else None}
