@@ -40,24 +40,16 @@ DELETE FROM {table} WHERE ({key}) IN (
     WHERE duplicate_of IS NOT NULL);
 """
 
-GUARD = "SELECT simhash_guard({table}, {action}, {criterion}{others}, source => {source});"
+GUARD = "SELECT simhash_guard({table}, {action}, {criterion}{arguments}, source => {source});"
 
 # A column of this type takes any key.
 MARK = "ALTER TABLE {table} ADD copy_of jsonb;\n"
 
 
-# By `Table.limits_from`.
-LIMITS_FROM = {
-    "given": "With the limits that were asked for",
-    "guard": "With the limits of the table's guard",
-    "default": "With the limits of a new guard",
-}
-# By `ShownGroup.kind`.
-GROUP_KINDS = {
-    "copies": "the same words in all that were compared",
-    "edited": "copies of which some are edited",
-    "template": "perhaps a template: in the same place, each has words of its own",
-}
+# The kinds of groups.
+COPIES = "the same words in all that were compared"
+EDITED = "copies of which some are edited"
+TEMPLATE = "perhaps a template: in the same place, each has words of its own"
 
 
 class ShownText(NamedTuple):
@@ -108,10 +100,11 @@ def render(table: Table, summary: Summary, is_sample: bool) -> str:
     examples = {
         kind: [_show_pair(table, pair) for pair in summary.examples(pairs)] for kind, pairs in pairs_by_kind.items()
     }
+    groups = _show_groups(table, summary)
     return environment.get_template("page.html").render(
         table=table,
         criterion=table.criterion,
-        options=json.dumps(table.compared_with(), ensure_ascii=False),
+        options=json.dumps(table.options(), ensure_ascii=False),
         database=database,
         time=time,
         rows=summary.rows,
@@ -120,11 +113,10 @@ def render(table: Table, summary: Summary, is_sample: bool) -> str:
         in_table=lambda count: _in_table(table, summary, count),
         resemblances=summary.resemblances(),
         slider=_slider(summary),
-        groups=_show_groups(table, summary),
-        group_kinds=GROUP_KINDS,
-        limits_from=LIMITS_FROM,
+        groups=groups,
+        has_template=any(group.kind == TEMPLATE for group in groups),
         pairs=examples,
-        has_tags="markup" not in table.compared_with() and _have_tags(examples),
+        has_tags="markup" not in table.options() and _have_tags(examples),
         clean_up=None if table.allows_duplicates() else _clean_up_command(table).as_string().strip(),
         guard=None if table.guard else _guard_command(table).as_string(),
         most_near=MAX_NEAR_ROWS,
@@ -173,7 +165,7 @@ def _with_progress(pairs: Iterable[Pair | None]) -> Iterator[Pair | None]:
 
 def _show_pair(table: Table, pair: Pair) -> ShownPair:
     earlier, later = read_text(table, pair.earlier), read_text(table, pair.row_id)
-    marks = differences(earlier.text, later.text, table.compared_with())
+    marks = differences(earlier.text, later.text, table.options())
     texts = zip(("earlier row", "later row"), (earlier, later), marks)
     return ShownPair(pair.resemblance, [_show_text(name, text, marks) for name, text, marks in texts])
 
@@ -184,9 +176,9 @@ def _show_text(name: str, text: Text, marks: list[slice]) -> ShownText:
 
 def _have_tags(examples: dict[str, list[ShownPair]]) -> bool:
     """Whether more than half of the texts have an end tag, as HTML has them."""
-    texts = [text for pairs in examples.values() for pair in pairs for text in pair.texts]
-    shown = ["".join(piece.text for piece in text.pieces) for text in texts]
-    return 2 * sum(bool(re.search("</[a-zA-Z]", text)) for text in shown) > len(shown)
+    shown_texts = [text for pairs in examples.values() for pair in pairs for text in pair.texts]
+    texts = ["".join(piece.text for piece in text.pieces) for text in shown_texts]
+    return 2 * sum(bool(re.search("</[a-zA-Z]", text)) for text in texts) > len(texts)
 
 
 def _show_groups(table: Table, summary: Summary) -> list[ShownGroup]:
@@ -194,7 +186,7 @@ def _show_groups(table: Table, summary: Summary) -> list[ShownGroup]:
     groups: list[tuple[RowId, list[RowId]]] = []
     for first in summary.groups():
         near = read_group(table, first)
-        if len(near) > 1 and not any(first in others for _, others in groups):
+        if len(near) > 1 and not any(first in members for _, members in groups):
             groups.append((first, near))
     groups.sort(key=lambda group: len(group[1]), reverse=True)
     return [_show_group(table, first, near) for first, near in groups[:SHOWN_GROUPS]]
@@ -204,7 +196,7 @@ def _show_group(table: Table, first_id: RowId, near: list[RowId]) -> ShownGroup:
     """Some of the other rows of a group, and its first row with marks where any of these differs from it."""
     first = read_text(table, first_id)
     others = [read_text(table, row_id) for row_id in spread(near, MAX_SHOWN_OF_GROUP)]
-    marks = [differences(first.text, other.text, table.compared_with()) for other in others]
+    marks = [differences(first.text, other.text, table.options()) for other in others]
     return ShownGroup(
         f"{len(near) + 1} rows" if len(near) < MAX_GROUP_ROWS else f"More than {MAX_GROUP_ROWS:,} rows",
         _kind_of_group(marks),
@@ -215,11 +207,11 @@ def _show_group(table: Table, first_id: RowId, near: list[RowId]) -> ShownGroup:
 
 def _kind_of_group(marks: list[tuple[list[slice], list[slice]]]) -> str:
     if not any(in_first or in_other for in_first, in_other in marks):
-        return "copies"
+        return COPIES
     # A template has places where each row has words of its own.
     slots, *others = [in_first for in_first, _ in marks]
     is_template = any(all(any(overlap(slot, mark) for mark in marks) for marks in others) for slot in slots)
-    return "template" if is_template and len(marks) > 2 else "edited"
+    return TEMPLATE if is_template and len(marks) > 2 else EDITED
 
 
 def _clean_up_command(table: Table) -> Composable:
@@ -243,14 +235,14 @@ def _clean_up_command(table: Table) -> Composable:
 def _guard_command(table: Table) -> Composable:
     """The commands that mark near-duplicates by these limits or, in a table without a key, keep them out."""
     scope = [column.name for column in table.scope]
-    others = {"scope": scope, "among": table.among, "mark_column": "copy_of" if table.key else None}
+    arguments = {"scope": scope, "among": table.among, "mark_column": "copy_of" if table.key else None}
     mark = SQL(MARK).format(table=SQL(table.name)) if table.key else SQL("")
     return mark + SQL(GUARD).format(
         action="mark" if table.key else "reject",
         table=table.name,
         criterion=json.dumps(table.criterion, ensure_ascii=False),
         source=table.source,
-        others=SQL("").join(SQL(f", {name} => {{}}").format(value) for name, value in others.items() if value),
+        arguments=SQL("").join(SQL(f", {name} => {{}}").format(value) for name, value in arguments.items() if value),
     )
 
 

@@ -115,7 +115,7 @@ def _query(table: Table, size: int) -> Composed:
         size=size,
         duplicates=_near_rows(table, least),
         others=_near_rows(table, min(least, LEAST_SHOWN)),
-        options=json.dumps(table.compared_with()),
+        options=json.dumps(table.options()),
     )
 
 

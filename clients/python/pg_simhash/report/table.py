@@ -146,7 +146,7 @@ class Table:
     criterion: dict[str, Any]
     """The criterion with all its keys, as simhash_guards shows it."""
     limits_from: str
-    """Where the criterion is from: "given" by the user, that of the "guard", or the "default" of a new guard."""
+    """Where the criterion is from, as the page says it after "the limits"."""
     among: str | None
     """A condition on the earlier row, in SQL that the user of the command has written; None if all rows count."""
     guard: Guard | None
@@ -161,7 +161,7 @@ class Table:
         names = {"table": self.sql, "column": Identifier(self.column), "extension": Identifier(self.extension)}
         return SQL(template).format(**names, **parts)
 
-    def compared_with(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
         """The options with which texts are compared."""
         return {key: value for key, value in self.criterion.items() if key not in LIMITS}
 
@@ -203,7 +203,7 @@ def read_table(connection: Connection[Any], arguments: argparse.Namespace) -> Ta
         rows=rows,
         is_estimate=is_estimate,
         criterion=criterion,
-        limits_from="given" if is_given else "default" if guard is None else "guard",
+        limits_from="that were asked for" if is_given else "of the table's guard" if guard else "of a new guard",
         among=arguments.among,
         guard=guard,
     )
@@ -237,7 +237,7 @@ def _check_columns(columns: dict[str, Column], table: str, arguments: argparse.N
 def _read_options(connection: Connection[Any], oid: int, table: str, column: Column, extension: str) -> dict[str, Any]:
     """The options of the column's bands that are indexed; if there are several, those with the most bands."""
     numbers: defaultdict[str, set[int]] = defaultdict(set)
-    others = set()
+    other_sources = set()
     for (band,) in connection.execute(BANDS, [oid]):
         if call := re.fullmatch(re.escape(extension) + BAND, band, re.DOTALL):
             source, number, escape, literal = call.groups()
@@ -245,12 +245,12 @@ def _read_options(connection: Connection[Any], oid: int, table: str, column: Col
             if source in column.expressions:
                 numbers[options.replace("\\\\", "\\") if escape else options].add(int(number))
             else:
-                others.add(source)
+                other_sources.add(source)
     if not numbers:
         command = SQL("SELECT simhash_index({}, {})").format(table, column.expressions[0])
         hint = f"Make them first: {command.as_string()}."
-        if others:
-            hint = f"There are bands of {', '.join(sorted(others))}: name a column of it."
+        if other_sources:
+            hint = f"There are bands of {', '.join(sorted(other_sources))}: name a column of it."
         raise ReportError(f'no index of table {table} has bands of column "{column.name}"', hint)
     options = max(numbers, key=lambda options: len(numbers[options]))
     try:

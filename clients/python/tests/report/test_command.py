@@ -262,7 +262,7 @@ class Indexes(WithDatabase):
             self.sql("SELECT simhash_index(%s, 'body', %s, bands => %s)", name, options, bands)
             with psycopg.connect() as connection:
                 found = table.read_table(connection, argument_parser().parse_args(["", name, "body"]))
-            self.assertEqual(found.compared_with(), json.loads("{}" if bands == 4 else options))
+            self.assertEqual(found.options(), json.loads("{}" if bands == 4 else options))
 
     def test_names(self):
         """A % in the names of the table, its column and the extension's schema."""
