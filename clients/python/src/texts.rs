@@ -33,7 +33,7 @@ pub fn is_bytes(object: &Bound<'_, PyAny>) -> bool {
 }
 
 /// A column as an iterable of Python's objects: a series of pandas, a NumPy array, Arrow data of pyarrow, or an
-/// iterable, which is returned as it is. What is missing is None.
+/// iterable, which is returned as it is. Missing elements are None.
 pub fn python_iterable<'py>(column: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if pandas::is_series(column)? {
         return pandas::to_list(column);

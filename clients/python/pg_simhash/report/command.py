@@ -51,11 +51,10 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("table", help="a table with indexes of simhash_index, such as docs or archive.docs")
     parser.add_argument("column", help="the column of the texts that are indexed")
     parser.add_argument("--sample", type=_count, default=2000, metavar="ROWS", help="how many rows are looked up")
+    repeatable: dict[str, Any] = {"action": "append", "default": [], "metavar": "COLUMN"}
     parser.add_argument(
         "--scope",
-        action="append",
-        default=[],
-        metavar="COLUMN",
+        **repeatable,
         help="compare only rows with the same value in this column; may be repeated (default: that of the guard)",
     )
     parser.add_argument(
@@ -65,9 +64,7 @@ def argument_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--label",
-        action="append",
-        default=[],
-        metavar="COLUMN",
+        **repeatable,
         help="name rows by this column, such as a title; may be repeated (default: the primary key)",
     )
     limits = parser.add_argument_group("limits", "The defaults are those of the table's guard, or of a new guard.")
