@@ -1,4 +1,4 @@
-"""What guards, clusters and a deduplication in order find in sets of real documents, in the database.
+"""Measures how well guards, clusters and simhash_duplicate_of find near-duplicates among sets of real documents.
 
     python benches/dedup FOLDER ...
 
@@ -9,8 +9,8 @@ pair whose resemblance J (of the sets of 5-character shingles) is at least 0.5.
   earlier rows without a mark, and so do these figures: precision is the share of the marked rows that have such a row
   with J >= 0.8, recall the share of the rows with such a row with J >= 0.9 that are marked. The last column is the
   share of the marks that name a marked row.
-- simhash_duplicate_of does what a guard with `skip` would do. Precision and recall are the same by the earlier rows
-  that are kept. Left is the number of near pairs among the rows that it keeps.
+- simhash_duplicate_of finds the rows that a guard with `skip` would skip. Precision and recall are the same by the
+  earlier rows that stay. Left is the number of near pairs among the rows that stay.
 - In a cluster, precision is the share of the pairs of rows that are near and share a cluster whose J is at least 0.8.
   Recall is the share of the pairs with J >= 0.9 that share a cluster.
 
@@ -24,16 +24,13 @@ import sys
 
 from statements import copy_in, psql, value, verdict
 
-# Precision and recall that a set must reach, by its first word. Sets of paragraphs have no bar: in a short text, a
-# changed word is a larger share of its words and pairs than of the shingles that decide about J.
-GUARD_BARS = {
-    "default": dict.fromkeys(("reuters", "laws", "manuals", "copyrights", "descriptions"), (0.99, 0.99))
-    | {"licences": (0.99, 0.98)},
-}
-CLUSTER_BARS = {"default": {"reuters": (0.98, 0.97), "licences": (0.98, 0.93), "laws": (0.98, 0.92)}}
+# Precision and recall that a set must reach by the default criterion, by the first word of its name. Sets of paragraphs
+# have no bar: in a short text, a changed word is a larger share of its words than of the shingles that decide about J.
+GUARD_BARS = {name: (0.99, 0.99) for name in ("reuters", "laws", "manuals", "copyrights", "descriptions")}
+GUARD_BARS["licences"] = (0.99, 0.98)
+CLUSTER_BARS = {"reuters": (0.98, 0.97), "licences": (0.98, 0.93), "laws": (0.98, 0.92)}
 CRITERIA = {"default": "{}", "resemblance .7": '{"resemblance": 0.7}'}
-# Distances of guards and of simhash_cluster without texts.
-DISTANCES = (3, 8)
+DISTANCES = (3, 8)  # Of guards and clusters that compare fingerprints.
 
 
 def main():
@@ -42,47 +39,43 @@ def main():
         name = documents.name.removesuffix(".jsonl.gz")
         load(documents, documents.with_name(f"{name}.pairs.tsv.gz"))
         print(f"\n{name}: {value('SELECT count(*) FROM docs')} documents")
-        missed += report_guards(name)
+        report_guards(name, missed)
         report_duplicates(name)
-        missed += report_clusters(name)
+        report_clusters(name, missed)
         report_estimates()
     print("\n" + ("MISSED: " + "; ".join(missed) if missed else "All bars are reached."))
 
 
-def report_guards(name):
-    """Returns the bars that are missed."""
+def report_guards(name, missed):
+    """Adds the bars that are missed to `missed`."""
     print(f"{'guard':<28}{'precision':>10}{'recall':>8}{'marked':>8}  names a marked row")
-    missed = []
     for label, criterion in CRITERIA.items():
-        missed += report(name, label, guard_docs(criterion, "body"), GUARD_BARS)
+        report(name, label, guard_docs(criterion, "body"), GUARD_BARS, missed)
     for distance in DISTANCES:
         criterion = f'{{"max_distance": {distance}, "resemblance": null}}'
-        report(name, f"{distance} alone", guard_docs(criterion, "simhash"), {})
-    return missed
+        report(name, f"{distance} alone", guard_docs(criterion, "simhash"))
 
 
 def report_duplicates(name):
     print(f"{'duplicate_of':<28}{'precision':>10}{'recall':>8}{'found':>8}  left")
     for label, criterion in CRITERIA.items():
-        report(name, label, find_duplicates(criterion), {})
+        report(name, label, find_duplicates(criterion))
 
 
-def report_clusters(name):
-    """Returns the bars that are missed."""
+def report_clusters(name, missed):
+    """Adds the bars that are missed to `missed`."""
     print(f"{'cluster':<28}{'precision':>10}{'recall':>8}{'pairs':>8}")
-    missed = []
     for label, criterion in CRITERIA.items():
-        missed += report(name, label, cluster_texts(criterion, "{}"), CLUSTER_BARS)
+        report(name, label, cluster_texts(criterion, "{}"), CLUSTER_BARS, missed)
     weights = '{"weights": %s}' % value("SELECT simhash_weights(body, '{}') FROM docs")
-    report(name, "weights of the table", cluster_texts(weights, weights), {})
+    report(name, "weights of the table", cluster_texts(weights, weights))
     for distance in DISTANCES:
         are_near = f"hamming(simhash(a.body), simhash(b.body)) <= {distance}"
-        report(name, f"{distance} alone", cluster_docs(f"simhash(body), {distance}", are_near, "{}"), {})
-    return missed
+        report(name, f"{distance} alone", cluster_docs(f"simhash(body), {distance}", are_near, "{}"))
 
 
 def report_estimates():
-    """Prints the factor by which the planner's estimate of near rows differs from their number."""
+    """Prints by what factor the planner's estimate of near rows misses their number."""
     psql("SELECT simhash_index('docs', 'body')",
          """CREATE OR REPLACE FUNCTION expected(query text) RETURNS float8 LANGUAGE plpgsql AS $$
             DECLARE plan jsonb;
@@ -99,30 +92,34 @@ def report_estimates():
     print(f"estimates: median {float(median):.1f}, within 10 for {float(share):.3f}, at worst {float(worst):.0f}")
 
 
-def load(documents, pairs):
+def load(documents, true_pairs):
     with gzip.open(documents, "rt") as lines:
         texts = [json.loads(line) for line in lines]
     numbers = {text["id"]: number for number, text in enumerate(texts, 1)}
-    with gzip.open(pairs, "rt") as lines:
-        true = [line.rstrip("\n").split("\t") for line in lines]
-    psql("DROP TABLE IF EXISTS docs, true_pairs, confirmed",
+    with gzip.open(true_pairs, "rt") as lines:
+        pairs = [line.rstrip("\n").split("\t") for line in lines]
+    psql("DROP TABLE IF EXISTS docs, true_pairs",
          "CREATE TABLE docs (id integer PRIMARY KEY, body text, same_as integer)",
          "CREATE TABLE true_pairs (a integer, b integer, j double precision)")
     copy_in("docs (id, body)", ((numbers[text["id"]], text["text"]) for text in texts))
-    copy_in("true_pairs", ((*sorted((numbers[a], numbers[b])), j) for a, b, j in true))
+    copy_in("true_pairs", ((*sorted((numbers[a], numbers[b])), j) for a, b, j in pairs))
     psql("VACUUM ANALYZE docs", "ANALYZE true_pairs")
 
 
+def quoted(document):
+    return f"$json${document}$json$"
+
+
 def near_condition(criterion):
-    return f"simhash_near(a.body, b.body, $criterion${criterion}$criterion$)"
+    return f"simhash_near(a.body, b.body, {quoted(criterion)})"
 
 
 def guard_docs(criterion, source):
     indexes = "simhash_index('marked', 'body', bands => 12)" if source == "body" else "simhash_attach('marked', 'body')"
     psql("DROP TABLE IF EXISTS marked", "CREATE TABLE marked (id integer PRIMARY KEY, body text, same_as integer)",
          f"SELECT {indexes}",
-         f"SELECT simhash_guard('marked', 'mark', '{criterion}', mark_column => 'same_as', source => '{source}')",
-         # Each row is inserted by a statement of its own, as applications do.
+         f"SELECT simhash_guard('marked', 'mark', {quoted(criterion)}, mark_column => 'same_as', source => '{source}')",
+         # One statement for each row, as applications insert them.
          """DO $$
             DECLARE doc record;
             BEGIN
@@ -132,56 +129,58 @@ def guard_docs(criterion, source):
             END $$""")
     chained = value("SELECT coalesce(avg((b.same_as IS NOT NULL)::integer), 0)"
                     " FROM marked AS a JOIN marked AS b ON a.same_as = b.id")
-    kept = "JOIN marked ON marked.id = a AND same_as IS NULL"
-    return (*judge("SELECT id FROM marked WHERE same_as IS NOT NULL", kept), f"{float(chained):.3f}")
+    join_of_earlier = "JOIN marked ON marked.id = a AND same_as IS NULL"
+    return (*judge("SELECT id FROM marked WHERE same_as IS NOT NULL", join_of_earlier), f"{float(chained):.3f}")
 
 
 def find_duplicates(criterion):
-    psql("DROP TABLE IF EXISTS found", f"""CREATE TABLE found AS
-        SELECT id, body, simhash_duplicate_of(id, body, '{criterion}') OVER (ORDER BY id) AS same_as FROM docs""",
-         "SELECT simhash_index('found', 'body', bands => 12)")
-    left = value(f"""SELECT count(*) FROM found AS a JOIN found AS b
+    psql("DROP TABLE IF EXISTS results", f"""CREATE TABLE results AS
+        SELECT id, body, simhash_duplicate_of(id, body, {quoted(criterion)}) OVER (ORDER BY id) AS same_as FROM docs""",
+         "SELECT simhash_index('results', 'body', bands => 12)")
+    left = value(f"""SELECT count(*) FROM results AS a JOIN results AS b
         ON a.same_as IS NULL AND b.same_as IS NULL AND a.id < b.id AND {near_condition(criterion)}""")
-    kept = "JOIN found ON found.id = a AND same_as IS NULL"
-    return (*judge("SELECT id FROM found WHERE same_as IS NOT NULL", kept), left)
+    join_of_earlier = "JOIN results ON results.id = a AND same_as IS NULL"
+    return (*judge("SELECT id FROM results WHERE same_as IS NOT NULL", join_of_earlier), left)
 
 
-def judge(found, kept):
-    """Precision, recall and number of the rows found, by the earlier rows that `kept` joins."""
-    ((right, found_rows, expected, recalled),) = psql(f"""
-        WITH earlier AS (SELECT b AS id, max(j) AS j FROM true_pairs {kept} GROUP BY b), found AS ({found})
+def judge(query, join_of_earlier):
+    """Precision, recall and number of the rows that a query finds, by the earlier rows that a clause joins."""
+    ((correct, count, expected, recalled),) = psql(f"""
+        WITH found AS ({query}),
+            earlier AS (SELECT b AS id, max(j) AS j FROM true_pairs {join_of_earlier} GROUP BY b)
         SELECT count(*) FILTER (WHERE found.id IS NOT NULL AND j >= 0.8), (SELECT count(*) FROM found),
             count(*) FILTER (WHERE j >= 0.9), count(*) FILTER (WHERE found.id IS NOT NULL AND j >= 0.9)
         FROM earlier FULL JOIN found ON found.id = earlier.id""")
-    return int(right) / max(int(found_rows), 1), int(recalled) / int(expected), int(found_rows)
+    return int(correct) / max(int(count), 1), int(recalled) / int(expected), int(count)
 
 
 def cluster_texts(criterion, options):
-    return cluster_docs(f"body, $criterion${criterion}$criterion$", near_condition(criterion), options)
+    return cluster_docs(f"body, {quoted(criterion)}", near_condition(criterion), options)
 
 
 def cluster_docs(arguments, are_near, options):
-    psql("DROP TABLE IF EXISTS found", f"""CREATE TABLE found AS
+    psql("DROP TABLE IF EXISTS results", f"""CREATE TABLE results AS
         SELECT id, body, simhash_cluster(id, {arguments}) OVER (ORDER BY id) AS cluster FROM docs""",
-         f"SELECT simhash_index('found', 'body', $options${options}$options$, bands => 12)")
-    ((right, edges),) = psql(f"""
-        WITH edges AS (SELECT a.id AS a, b.id AS b FROM found AS a JOIN found AS b
+         f"SELECT simhash_index('results', 'body', {quoted(options)}, bands => 12)")
+    ((correct, edges),) = psql(f"""
+        WITH edges AS (SELECT a.id AS a, b.id AS b FROM results AS a JOIN results AS b
             ON a.id < b.id AND a.cluster = b.cluster AND {are_near})
         SELECT count(*) FILTER (WHERE j >= 0.8), count(*) FROM edges LEFT JOIN true_pairs USING (a, b)""")
-    shared = value("""SELECT avg((a.cluster = b.cluster)::integer)
-        FROM true_pairs JOIN found AS a ON a.id = true_pairs.a JOIN found AS b ON b.id = true_pairs.b WHERE j >= 0.9""")
-    return int(right) / max(int(edges), 1), float(shared), int(edges)
+    recall = value("""SELECT avg((a.cluster = b.cluster)::integer) FROM true_pairs
+        JOIN results AS a ON a.id = true_pairs.a JOIN results AS b ON b.id = true_pairs.b WHERE j >= 0.9""")
+    return int(correct) / max(int(edges), 1), float(recall), int(edges)
 
 
-def report(name, label, figures, bars):
+def report(name, label, figures, bars=None, missed=None):
     precision, recall, count, *rest = figures
     line = f"  {label:<26}{precision:>10.3f}{recall:>8.3f}{count:>8}  {' '.join(map(str, rest))}"
-    bar, reached = bars.get(label, {}).get(name.split("-")[0]), True
+    bar = bars.get(name.split("-")[0]) if bars and label == "default" else None
     if bar:
-        reached = precision >= bar[0] and recall >= bar[1]
-        line += f"  bar {bar[0]:.3f} / {bar[1]:.2f}: {verdict(reached)}"
+        is_reached = precision >= bar[0] and recall >= bar[1]
+        line += f"  bar {bar[0]:.3f} / {bar[1]:.2f}: {verdict(is_reached)}"
+        missed += [] if is_reached else [f"{name} {label}"]
     print(line.rstrip(), flush=True)
-    return [] if reached else [f"{name} {label}"]
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,11 +1,11 @@
-"""Two templates of one text: near-duplicates among pages of real documents that several generators have rendered.
+"""Finds pages of one document that two templates have rendered: near-duplicates in other markup.
 
     python3 benches/pages WORK FOLDER ...
 
-Each FOLDER has Markdown files, and becomes a site by each template, in the folder WORK, if it is not there. Of each
+Each FOLDER has Markdown files. Each template renders it as a site in the folder WORK, unless that has the site. Of each
 document of 30 words or more, two pages by templates that are drawn at random are compared with all others, by the
-Python package pg_simhash. A pair is right if it is of one document, and wrong if it is of two, unless these are near as
-they were written: such pairs do not count. Licences, which are copies of each other, are left out.
+Python package pg_simhash. A near pair is right if its pages are of one document. It is wrong if they are of two, unless
+the Markdown of these is near: such pairs do not count. Licences, which are copies of each other, are left out.
 """
 
 import random
@@ -23,20 +23,21 @@ MARKS = re.compile(r"<main\b|role=.?main\b|<article\b", re.I)
 
 
 def main():
-    work, folders = Path(sys.argv[1]), map(Path, sys.argv[2:])
-    rng, sources, pages = random.Random(65), {}, {}
-    for folder in folders:
+    rng = random.Random(65)
+    sources = {}
+    pages = {}
+    for folder in map(Path, sys.argv[2:]):
         site = documents(folder)
         sources |= {(folder.name, name): body for name, (_, body) in site.items()}
-        for template, out, wanted in render(folder.name, site, work, rng):
-            pages |= {((folder.name, name), template): page for name, page in read_pages(out, wanted)}
+        for template, out, names in render(folder.name, site, Path(sys.argv[1]), rng):
+            pages |= {((folder.name, name), template): page for name, page in read_pages(out, names)}
     rendered = Counter(document for document, _ in pages)
     pages = {key: page for key, page in sorted(pages.items()) if rendered[key[0]] == 2}
     expected = set(zip(list(pages)[::2], list(pages)[1::2]))
     marking = {template for (_, template), page in pages.items() if MARKS.search(page)}
     print(f"{len(expected)} documents, {len(pages)} pages")
-    found = report_by_markup(pages, sources, expected, marking)
-    report_by_template(found["main"], expected, marking)
+    near_by_markup = report_by_markup(pages, sources, expected, marking)
+    report_by_template(near_by_markup["main"], expected, marking)
 
 
 def render(folder, site, work, rng):
@@ -45,21 +46,21 @@ def render(folder, site, work, rng):
     for template in TEMPLATES:
         generator, _, theme = template.partition(" ")
         out = work / folder / template.replace(" ", "-")
-        wanted = {name for name, templates in chosen.items() if template in templates}
+        names = {name for name, templates in chosen.items() if template in templates}
         try:
-            if wanted and not out.exists():
+            if names and not out.exists():
                 out.mkdir(parents=True)
-                GENERATORS[generator](site, wanted, out, theme)
+                GENERATORS[generator](site, names, out, theme)
         except (ChildProcessError, FileNotFoundError) as error:
             print(f"{folder}, {template}: {error}", flush=True)
-        yield template, out, wanted
+        yield template, out, names
 
 
-def read_pages(out, wanted):
+def read_pages(out, names):
     """The names and the HTML of the documents."""
     for path in out.glob("**/*.html"):
         name = path.parent.name if path.name == "index.html" else path.stem
-        if name in wanted and "license" not in name:
+        if name in names and "license" not in name:
             yield name, path.read_text(errors="replace")
 
 
@@ -70,23 +71,23 @@ def report_by_markup(pages, sources, expected, marking):
                       for count in (2, 1, 0)]
     print(f"\n{'markup':<8}{'right':>8}{'wrong':>8}{'recall':>8}{'precision':>11}",
           "  pairs of which both, one, neither mark it")
-    all_found = {}
+    near_by_markup = {}
     for markup, options in MARKUP.items():
-        all_found[markup] = found = near(pages, **options)
-        wrong = sum(a != b and tuple(sorted((a, b))) not in near_sources for (a, _), (b, _) in found)
-        right = len(expected & found)
+        near_by_markup[markup] = near_pages = near(pages, **options)
+        wrong = sum(a != b and tuple(sorted((a, b))) not in near_sources for (a, _), (b, _) in near_pages)
+        right = len(expected & near_pages)
         print(f"{markup:<8}{right:>8}{wrong:>8}{right / len(expected):>8.3f}{right / max(right + wrong, 1):>11.3f}  ",
-              *(f"{len(pairs & found):>5} of {len(pairs)}" for pairs in pairs_by_marks))
-    return all_found
+              *(f"{len(pairs & near_pages):>5} of {len(pairs)}" for pairs in pairs_by_marks))
+    return near_by_markup
 
 
-def report_by_template(found, expected, marking):
+def report_by_template(near_pages, expected, marking):
     print("\nby main")
     for template in TEMPLATES:
         pairs = {pair for pair in expected if template in (pair[0][1], pair[1][1])}
         if pairs:
             mark = "" if template in marking else "  does not mark its main part"
-            print(f"{template:<20}{len(pairs):>5} pages {len(pairs & found) / len(pairs):.3f}{mark}")
+            print(f"{template:<20}{len(pairs):>5} pages {len(pairs & near_pages) / len(pairs):.3f}{mark}")
 
 
 def documents(folder):
@@ -103,4 +104,5 @@ def documents(folder):
     return site
 
 
-main()
+if __name__ == "__main__":
+    main()

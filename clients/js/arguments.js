@@ -1,4 +1,4 @@
-// Arguments of the package's functions: checked, and as the module takes them. None is rounded or truncated.
+// Checks the arguments of the package's functions, and converts them for the module. No number is rounded or truncated.
 
 export function checkText(name, text) {
   if (typeof text !== 'string') {
@@ -46,7 +46,7 @@ export function checkShare(share) {
   return share
 }
 
-/** Fingerprints as 64-bit integers, and a byte for each row, 1 if it has none; no bytes for an array of integers. */
+/** Fingerprints as 64-bit integers, and a byte for each, 1 for null; no bytes for a BigInt64Array. */
 export function readRows(fingerprints) {
   if (fingerprints instanceof BigInt64Array) {
     return [fingerprints, new Uint8Array()]
@@ -56,7 +56,7 @@ export function readRows(fingerprints) {
   return [BigInt64Array.from(rows, (row) => row ?? 0n), Uint8Array.from(rows, (row) => (row === null ? 1 : 0))]
 }
 
-/** Texts as UTF-8, one after the other, and the length of each in bytes, -1 for null. */
+/** Texts as UTF-8, one after another, and the length of each in bytes, -1 for null. */
 export function readTexts(texts) {
   checkIterable('texts', 'an iterable of strings or null', texts)
   const encoder = new TextEncoder()

@@ -32,50 +32,48 @@ export function bands(text, count = 6, options) {
 }
 
 function firstBands(text, count, options) {
-  const output = answer('bands', [checkText('text', text), writeOptions(options)], count)
+  const output = answer('bands', checkInputs({ text }, options), count)
   return output && Array.from(new Int32Array(output))
 }
 
 export function size(text, options) {
-  const output = answer('size', [checkText('text', text), writeOptions(options)])
+  const output = answer('size', checkInputs({ text }, options))
   return output && new Int32Array(output)[0]
 }
 
 export function features(text, options) {
-  const found = readFeatures(answer('features', [checkText('text', text), writeOptions(options)]))
-  return found.map(([hash, weight, feature]) => ({ feature, weight, hash }))
+  const output = answer('features', checkInputs({ text }, options))
+  return readFeatures(output, (hash, weight, feature) => ({ feature, weight, hash }))
 }
 
 export function resemblance(a, b, options) {
-  return answerShare('resemblance', [checkText('a', a), checkText('b', b)], options)
+  return answerShare('resemblance', { a, b }, options)
 }
 
 export function near(a, b, criterion) {
-  const output = answer('near', [checkText('a', a), checkText('b', b), writeOptions(criterion)])
+  const output = answer('near', checkInputs({ a, b }, criterion))
   return output && new Uint8Array(output)[0] === 1
 }
 
 export function containment(a, b, options) {
-  return answerShare('containment', [checkText('a', a), checkText('b', b)], options)
+  return answerShare('containment', { a, b }, options)
 }
 
 export function passages(text, options) {
-  return Array.from(new BigInt64Array(answer('passages', [checkText('text', text), writeOptions(options)])))
+  return Array.from(new BigInt64Array(answer('passages', checkInputs({ text }, options))))
 }
 
 export function contains(content, clue, share = 0.6, options) {
-  const texts = [checkText('content', content), checkText('clue', clue)]
-  const output = answer('contains', [...texts, writeOptions(options)], checkShare(share))
+  const output = answer('contains', checkInputs({ content, clue }, options), checkShare(share))
   return new Uint8Array(output)[0] === 1
 }
 
 export function coverage(content, clue, options) {
-  return answerShare('coverage', [checkText('content', content), checkText('clue', clue)], options)
+  return answerShare('coverage', { content, clue }, options)
 }
 
 export function matches(content, clue, options) {
-  const texts = [checkText('content', content), checkText('clue', clue)]
-  const numbers = new Uint32Array(answer('matches', [...texts, writeOptions(options)]))
+  const numbers = new Uint32Array(answer('matches', checkInputs({ content, clue }, options)))
   return Array.from({ length: numbers.length / 6 }, (_, number) => {
     const [contentStart, contentEnd, clueStart, clueEnd, words, changed] = numbers.subarray(6 * number)
     return { contentStart, contentEnd, clueStart, clueEnd, words, changed }
@@ -83,27 +81,32 @@ export function matches(content, clue, options) {
 }
 
 export function difference(a, b, options) {
-  const found = readFeatures(answer('difference', [checkText('a', a), checkText('b', b), writeOptions(options)]))
-  return found.map(([side, weight, feature]) => ({ side: side ? 'b' : 'a', feature, weight }))
+  const output = answer('difference', checkInputs({ a, b }, options))
+  return readFeatures(output, (side, weight, feature) => ({ side: side ? 'b' : 'a', feature, weight }))
 }
 
 function answerShare(name, texts, options) {
-  const output = answer(name, [...texts, writeOptions(options)])
+  const output = answer(name, checkInputs(texts, options))
   return output && new Float64Array(output)[0]
 }
 
-/** The features of an output: for each, a number (its hash, or the side of a difference), its weight and its text. */
-function readFeatures(output) {
+/** The inputs of a function: the texts, by the names of its arguments, and the options. */
+function checkInputs(texts, options) {
+  return [...Object.entries(texts).map(([name, text]) => checkText(name, text)), writeOptions(options)]
+}
+
+/** The features of an output: of each, a number (its hash, or the side of a difference), its weight and its text. */
+function readFeatures(output, makeFeature) {
   const view = new DataView(output)
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  const found = []
+  const features = []
   for (let offset = 0; offset < output.byteLength; ) {
     const length = view.getUint32(offset + 16, true)
-    const feature = decoder.decode(new Uint8Array(output, offset + 20, length))
-    found.push([view.getBigInt64(offset, true), view.getFloat64(offset + 8, true), feature])
+    const text = decoder.decode(new Uint8Array(output, offset + 20, length))
+    features.push(makeFeature(view.getBigInt64(offset, true), view.getFloat64(offset + 8, true), text))
     offset += 20 + length
   }
-  return found
+  return features
 }
 
 export function hamming(a, b) {
@@ -111,21 +114,13 @@ export function hamming(a, b) {
 }
 
 export function pairs(fingerprints, maxDistance = 3) {
-  const rows = readRows(fingerprints)
-  const numbers = new Uint32Array(answer('pairs', rows, checkDistance(maxDistance)))
-  const count = numbers.length / 3
-  const found = { a: new Uint32Array(count), b: new Uint32Array(count), distance: new Uint8Array(count) }
-  for (let pair = 0; pair < count; pair++) {
-    found.a[pair] = numbers[3 * pair]
-    found.b[pair] = numbers[3 * pair + 1]
-    found.distance[pair] = numbers[3 * pair + 2]
-  }
-  return found
+  const numbers = new Uint32Array(answer('pairs', readRows(fingerprints), checkDistance(maxDistance)))
+  const column = (Type, offset) => Type.from({ length: numbers.length / 3 }, (_, row) => numbers[3 * row + offset])
+  return { a: column(Uint32Array, 0), b: column(Uint32Array, 1), distance: column(Uint8Array, 2) }
 }
 
 export function clusters(fingerprints, maxDistance = 3) {
-  const rows = readRows(fingerprints)
-  return new Int32Array(answer('clusters', rows, checkDistance(maxDistance)))
+  return new Int32Array(answer('clusters', readRows(fingerprints), checkDistance(maxDistance)))
 }
 
 export function textClusters(texts, criterion) {

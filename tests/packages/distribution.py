@@ -1,5 +1,5 @@
 """Checks the source distribution: META.json follows the PGXN Meta Spec 1.0.0 and agrees with Cargo.toml, and only
-Cargo.toml states the version. clients/python/Cargo.toml repeats it, for its own distribution.
+Cargo.toml states the version (clients/python/Cargo.toml repeats it).
 
 Usage: distribution.py DISTRIBUTION.zip VERSION POSTGRESQL...   (the major versions that Cargo.toml has a feature for)
 """
@@ -12,7 +12,7 @@ import zipfile
 REQUIRED = {"name", "version", "abstract", "maintainer", "license", "provides", "meta-spec"}
 
 # These may state a version: documents, upgrade scripts, tests, and Cargo's files.
-MAY_SAY_VERSION = re.compile(
+MAY_STATE_VERSION = re.compile(
     r"(clients/python/)?Cargo\.toml|(.*/)?Cargo\.lock|META\.json|.*\.md|(sql|benches|tests|clients/\w+/tests)/.*"
 )
 
@@ -31,25 +31,24 @@ def main():
 
 
 def find_faults(files, meta, version, postgres):
-    """The defects of the distribution."""
-    oldest, newest = min(map(int, postgres)), max(map(int, postgres))
+    oldest, *_, newest = sorted(map(int, postgres))
     provides = meta["provides"].get("pg_simhash", {})
-    maturin = [
+    maturin_pins = [
         set(re.findall(r"maturin==[\d.]+", files[f"clients/python/{name}"].decode()))
         for name in ("pyproject.toml", "requirements.txt")
     ]
     faults = {
         "missing in META.json": sorted(REQUIRED - meta.keys()),
-        "what .gitattributes leaves out": sorted({"META.json.in", ".gitignore"} & files.keys()),
+        "files that .gitattributes leaves out": sorted({"META.json.in", ".gitignore"} & files.keys()),
         "provided, and not in the distribution": [
             provides[key] for key in ("file", "docfile") if provides.get(key, "META.json") not in files
         ],
-        "files that say the version, which is for Cargo.toml to say": [
+        "files other than Cargo.toml that state the version": [
             name
             for name, content in files.items()
-            if version.encode() in content and not MAY_SAY_VERSION.fullmatch(name)
+            if version.encode() in content and not MAY_STATE_VERSION.fullmatch(name)
         ],
-        "versions of maturin": maturin if len(maturin[0]) != 1 or maturin[0] != maturin[1] else [],
+        "versions of maturin": maturin_pins if len(set.union(*maturin_pins)) != 1 else [],
     }
     for key, expected, actual in (
         ("meta-spec", "1.0.0", meta["meta-spec"]["version"]),
@@ -65,4 +64,5 @@ def find_faults(files, meta, version, postgres):
     return [f"{fault}: {items}" for fault, items in faults.items() if items]
 
 
-main()
+if __name__ == "__main__":
+    main()

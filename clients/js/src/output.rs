@@ -70,6 +70,12 @@ impl Bytes {
         self.0.extend_from_slice(bytes);
         Ok(())
     }
+
+    /// Adds the bytes of a result, if there is one. Returns whether there is one.
+    pub fn push_some<const N: usize>(&mut self, bytes: Option<[u8; N]>) -> Result<bool, Failed> {
+        bytes.iter().try_for_each(|bytes| self.push(bytes))?;
+        Ok(bytes.is_some())
+    }
 }
 
 /// Writes the output of a function, and returns its status. `work` adds the result to the bytes, and returns whether

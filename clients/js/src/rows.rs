@@ -52,19 +52,19 @@ pub extern "C" fn text_clusters() -> u32 {
 /// that it duplicates; -1 for a text that stays.
 #[unsafe(no_mangle)]
 pub extern "C" fn duplicate_of() -> u32 {
-    compare::<Kept>(|row, kept| kept.filter(|&kept| kept as usize != row))
+    compare::<Kept>(|row, first| first.filter(|&first| first as usize != row))
 }
 
-/// Answers with an i32 for each text, or -1 for none: what `shown` returns for the position of the text and that of the
-/// text that represents it, which is None without a feature.
-fn compare<O: Outcome>(shown: impl Fn(usize, Option<u32>) -> Option<u32>) -> u32 {
+/// Answers with an i32 for each text: what `choose` returns for its position and that of the text that represents it,
+/// which is None for a text without a feature; -1 for None.
+fn compare<O: Outcome>(choose: impl Fn(usize, Option<u32>) -> Option<u32>) -> u32 {
     answer(|output| {
         with_inputs(|[content, lengths, document]| {
             let document = options::read_criterion(document)?;
             let texts = split_texts(text(content)?, lengths)?;
-            let found = representatives::<O>(&texts, document.for_texts()?, &document.options, &|| ())?;
-            for (row, representative) in found.into_iter().enumerate() {
-                output.push(&shown(row, representative).map_or(-1, u32::cast_signed).to_le_bytes())?;
+            let firsts = representatives::<O>(&texts, document.for_texts()?, &document.options, &|| ())?;
+            for (row, first) in firsts.into_iter().enumerate() {
+                output.push(&choose(row, first).map_or(-1, u32::cast_signed).to_le_bytes())?;
             }
             Ok(true)
         })

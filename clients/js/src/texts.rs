@@ -23,9 +23,7 @@ thread_local! {
 #[unsafe(no_mangle)]
 pub extern "C" fn simhash() -> u32 {
     answer_text(|fingerprinter, content, output| {
-        let Some(fingerprint) = fingerprinter.fingerprint(content)? else { return Ok(false) };
-        output.push(&fingerprint.to_le_bytes())?;
-        Ok(true)
+        output.push_some(fingerprinter.fingerprint(content)?.map(u64::to_le_bytes))
     })
 }
 
@@ -45,9 +43,7 @@ pub extern "C" fn bands(count: usize) -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn size() -> u32 {
     answer_text(|fingerprinter, content, output| {
-        let Some(summary) = fingerprinter.summary(content, 0)? else { return Ok(false) };
-        output.push(&summary.size.to_le_bytes())?;
-        Ok(true)
+        output.push_some(fingerprinter.summary(content, 0)?.map(|summary| summary.size.to_le_bytes()))
     })
 }
 
@@ -74,11 +70,10 @@ pub extern "C" fn resemblance() -> u32 {
 pub extern "C" fn near() -> u32 {
     answer(|output| {
         with_inputs(|[a, b, document]| {
-            let (a, b, criterion) = (text(a)?, text(b)?, options::read_criterion(document)?);
-            let found = with_fingerprinter(&criterion.options, |fingerprinter| criterion.near(fingerprinter, a, b))?;
-            let Some(is_near) = found else { return Ok(false) };
-            output.push(&[u8::from(is_near)])?;
-            Ok(true)
+            let [a, b] = [text(a)?, text(b)?];
+            let criterion = options::read_criterion(document)?;
+            let is_near = with_fingerprinter(&criterion.options, |fingerprinter| criterion.near(fingerprinter, a, b))?;
+            output.push_some(is_near.map(|is_near| [u8::from(is_near)]))
         })
     })
 }
@@ -121,8 +116,7 @@ pub extern "C" fn contains(share: f64) -> u32 {
     answer_texts(|fingerprinter, content, clue, output| {
         let contains = contains_of(fingerprinter, content, clue, share)?
             .map_err(|short| Failed::Range(format!("{short}. {}", ShortClue::detail())))?;
-        output.push(&[u8::from(contains)])?;
-        Ok(true)
+        output.push_some(Some([u8::from(contains)]))
     })
 }
 
@@ -137,8 +131,8 @@ pub extern "C" fn coverage() -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn matches() -> u32 {
     answer_texts(|fingerprinter, content, clue, output| {
-        let found = matches_of(fingerprinter, content, clue, MAX_CHANGED, Unit::Utf16)?;
-        for Match { content, clue, words, changed } in found {
+        let matches = matches_of(fingerprinter, content, clue, MAX_CHANGED, Unit::Utf16)?;
+        for Match { content, clue, words, changed } in matches {
             for number in [content.start, content.end, clue.start, clue.end, words, changed] {
                 output.push(&number.to_le_bytes())?;
             }
@@ -153,31 +147,27 @@ pub extern "C" fn format() -> i32 {
     FINGERPRINT_FORMAT
 }
 
-/// Answers with the share that `share_of` finds for two texts, or with null. Inputs: both texts, options.
+/// Answers with a share of two texts, or with null. Inputs: both texts, options.
 fn answer_share(share_of: impl FnOnce(&mut Fingerprinter, &str, &str) -> Result<Option<f64>, Error>) -> u32 {
-    answer_texts(|fingerprinter, a, b, output| {
-        let Some(share) = share_of(fingerprinter, a, b)? else { return Ok(false) };
-        output.push(&share.to_le_bytes())?;
-        Ok(true)
-    })
+    answer_texts(|fingerprinter, a, b, output| output.push_some(share_of(fingerprinter, a, b)?.map(f64::to_le_bytes)))
 }
 
-/// Answers with what `work` adds to the output about a text. Inputs: text, options.
+/// Answers with the output that `work` makes of a text. Inputs: text, options.
 fn answer_text(work: impl FnOnce(&mut Fingerprinter, &str, &mut Bytes) -> Result<bool, Failed>) -> u32 {
     answer(|output| {
         with_inputs(|[content, document, _]| {
-            let (content, options) = (text(content)?, options::read_options(document)?);
-            with_fingerprinter(&options, |fingerprinter| work(fingerprinter, content, output))
+            let options = options::read_options(document)?;
+            with_fingerprinter(&options, |fingerprinter| work(fingerprinter, text(content)?, output))
         })
     })
 }
 
-/// Answers with what `work` adds to the output about two texts. Inputs: both texts, options.
+/// Answers with the output that `work` makes of two texts. Inputs: both texts, options.
 fn answer_texts(work: impl FnOnce(&mut Fingerprinter, &str, &str, &mut Bytes) -> Result<bool, Failed>) -> u32 {
     answer(|output| {
         with_inputs(|[a, b, document]| {
-            let (a, b, options) = (text(a)?, text(b)?, options::read_options(document)?);
-            with_fingerprinter(&options, |fingerprinter| work(fingerprinter, a, b, output))
+            let options = options::read_options(document)?;
+            with_fingerprinter(&options, |fingerprinter| work(fingerprinter, text(a)?, text(b)?, output))
         })
     })
 }

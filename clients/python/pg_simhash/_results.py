@@ -25,8 +25,8 @@ class Match(NamedTuple):
     Positions count the characters of the str, and slice it.
 
     >>> text = "a passage is a run of words"
-    >>> [found] = matches(text, "It is a run of words")
-    >>> text[found.content_start : found.content_end]
+    >>> [match] = matches(text, "It is a run of words")
+    >>> text[match.content_start : match.content_end]
     'is a run of words'
     """
 

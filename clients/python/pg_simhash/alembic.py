@@ -1,4 +1,4 @@
-"""What keeps Alembic's autogenerate from changing the columns and indexes that the extension made:
+"""Keeps Alembic's autogenerate from changing the columns and indexes that the extension made:
 
     from pg_simhash.alembic import include_object
 

@@ -40,7 +40,7 @@ class NearDuplicate:
 
 
 def near_duplicate(error: BaseException) -> NearDuplicate | None:
-    """The near row that a guard's error is about. None if the error is not one of a guard.
+    """The row that a guard's error names. None if the error is not a guard's.
 
     try:
         session.commit()
@@ -51,9 +51,11 @@ def near_duplicate(error: BaseException) -> NearDuplicate | None:
         print("is like document", near.key.get("id"))
     """
     for reason in _reasons(error):
-        fields = _fields(reason)
-        if fields is not None:
-            return _read(*fields)
+        # psycopg has the fields of the error report in `diag`, asyncpg in the error itself.
+        report = getattr(reason, "diag", None) or reason
+        for data_type in "datatype_name", "data_type_name":
+            if hasattr(report, data_type):
+                return _read(report, getattr(report, data_type))
     return None
 
 
@@ -69,22 +71,10 @@ def _reasons(error: BaseException) -> Iterator[BaseException]:
             waiting += [reason.__cause__, getattr(reason, "orig", None)]
 
 
-def _fields(error: BaseException) -> tuple[str | None, ...] | None:
-    """The SQLSTATE and the names of an error report, as psycopg (`diag`) or asyncpg (attributes of the error) have
-    them."""
-    report = getattr(error, "diag", None) or error
-    for data_type in "datatype_name", "data_type_name":
-        if hasattr(report, data_type):
-            names = "sqlstate", "constraint_name", "schema_name", "table_name", data_type
-            return tuple(getattr(report, name, None) for name in names)
-    return None
-
-
-def _read(
-    sqlstate: str | None, constraint: str | None, schema: str | None, table: str | None, data_type: str | None
-) -> NearDuplicate | None:
-    if sqlstate != EXCLUSION_VIOLATION:
+def _read(report: Any, data_type: str | None) -> NearDuplicate | None:
+    if getattr(report, "sqlstate", None) != EXCLUSION_VIOLATION:
         return None
+    constraint = getattr(report, "constraint_name", None)
     near = _document(data_type)
     # The constraint of another exclusion violation has no data type.
     if near is None and constraint != GUARD_NAME:
@@ -95,8 +85,8 @@ def _read(
         distance=near.get("distance"),
         resemblance=near.get("resemblance"),
         guard=constraint or GUARD_NAME,
-        schema=schema,
-        table=table,
+        schema=getattr(report, "schema_name", None),
+        table=getattr(report, "table_name", None),
     )
 
 

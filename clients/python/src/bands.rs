@@ -6,7 +6,8 @@ use pyo3::types::PyDict;
 use simhash::fingerprint::Summary;
 use simhash::fingerprint::bands::MAX_BANDS;
 
-use crate::fingerprint::of_text;
+use crate::fingerprint::with_texts;
+use crate::texts::text_argument;
 
 /// Return a band of a text, 0 to 63, as SQL's simhash_band does: a signed 32-bit integer that texts share the more
 /// probably the more they resemble each other.
@@ -58,5 +59,6 @@ pub fn size(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyR
 }
 
 fn summary(text: &Bound<'_, PyAny>, bands: usize, options: Option<&Bound<'_, PyDict>>) -> PyResult<Option<Summary>> {
-    of_text(text, options, |fingerprinter, text| fingerprinter.summary(text, bands))
+    let texts = [text_argument(text, "text")?];
+    with_texts(text.py(), texts, options, |fingerprinter, [text]| fingerprinter.summary(text, bands))
 }

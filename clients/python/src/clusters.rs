@@ -3,7 +3,6 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use simhash::criterion::CriterionDocument;
 use simhash::error::Error;
 use simhash::pairs::{Confirmed, Kept, Outcome, clusters as clusters_of, representatives};
 
@@ -34,8 +33,7 @@ pub fn clusters<'py>(fingerprints: &Bound<'py, PyAny>, max_distance: i64) -> PyR
     let max_distance = check_distance(max_distance)?;
     numpy::require(py)?;
     let FingerprintColumn { rows, missing } = FingerprintColumn::read(fingerprints)?;
-    let firsts = detached(py, |signals| clusters_of(rows, max_distance, &|| signals.tick()))
-        .map(|found| found.map_err(algorithm_error))??;
+    let firsts = detached(py, |tick| clusters_of(rows, max_distance, tick))?;
     let mut missing = missing.into_iter().peekable();
     as_array(py, firsts.into_iter().enumerate().map(|(row, first)| missing.next_if_eq(&row).is_none().then_some(first)))
 }
@@ -80,8 +78,8 @@ pub fn duplicate_of<'py>(
     texts: &Bound<'py, PyAny>,
     criterion: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let kept = representatives_of::<Kept>(texts, criterion)?;
-    as_array(texts.py(), kept.into_iter().enumerate().map(|(row, kept)| kept.filter(|&kept| kept as usize != row)))
+    let representatives = representatives_of::<Kept>(texts, criterion)?.into_iter().enumerate();
+    as_array(texts.py(), representatives.map(|(row, first)| first.filter(|&first| first as usize != row)))
 }
 
 /// The text that represents each text; None for one without a feature.
@@ -89,18 +87,17 @@ fn representatives_of<O: Outcome>(
     texts: &Bound<'_, PyAny>,
     criterion: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Vec<Option<u32>>> {
-    let document = criterion.map_or_else(|| Ok(CriterionDocument::default()), options::read_criterion)?;
+    let document = options::read_criterion(criterion)?;
     let criterion = document.for_texts().map_err(|invalid| invalid_options(&invalid))?;
     numpy::require(texts.py())?;
     let column = text_column(texts)?;
-    detached(texts.py(), |signals| representatives::<O>(&column, criterion, &document.options, &|| signals.tick()))?
-        .map_err(algorithm_error)
+    detached(texts.py(), |tick| representatives::<O>(&column, criterion, &document.options, tick))
 }
 
 /// Rows as an array, with -1 for none.
 fn as_array(py: Python<'_>, rows: impl ExactSizeIterator<Item = Option<u32>>) -> PyResult<Bound<'_, PyAny>> {
-    let mut found: Vec<i64> = Vec::new();
-    found.try_reserve_exact(rows.len()).map_err(|_| algorithm_error(Error::OutOfMemory))?;
-    found.extend(rows.map(|row| row.map_or(-1, i64::from)));
-    array(py, found)
+    let mut numbers: Vec<i64> = Vec::new();
+    numbers.try_reserve_exact(rows.len()).map_err(|_| algorithm_error(Error::OutOfMemory))?;
+    numbers.extend(rows.map(|row| row.map_or(-1, i64::from)));
+    array(py, numbers)
 }

@@ -34,8 +34,8 @@ pub fn invalid_options(invalid: &InvalidOptions) -> PyErr {
 }
 
 /// The exception for an object of a wrong type: "texts must be str or None, not int".
-pub fn wrong_type(what: &str, expected: &str, found: &Bound<'_, PyAny>) -> PyErr {
-    match found.get_type().name() {
+pub fn wrong_type(what: &str, expected: &str, object: &Bound<'_, PyAny>) -> PyErr {
+    match object.get_type().name() {
         Ok(name) => PyTypeError::new_err(format!("{what} must be {expected}, not {name}")),
         Err(error) => error,
     }

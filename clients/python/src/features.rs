@@ -1,4 +1,4 @@
-//! `features`, what a fingerprint is made of; and `simhash_of_features`, the fingerprint of features of the caller.
+//! `features`: what a fingerprint is made of; `simhash_of_features`: the fingerprint of the caller's features.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -7,11 +7,12 @@ use pyo3::types::{PyDict, PyFloat, PyList, PyString, PyType};
 use simhash::fingerprint::hash::hash;
 use simhash::fingerprint::tally::Tally;
 use simhash::fingerprint::weights::{MAX_WEIGHT, from_float};
-use simhash::ticking::ITEMS_BETWEEN_TICKS;
 
+use crate::cancel::interruptible;
 use crate::error::{algorithm_error, wrong_type};
-use crate::fingerprint::of_text;
-use crate::texts::required;
+use crate::fingerprint::with_texts;
+use crate::results::named_tuples;
+use crate::texts::text_argument;
 
 /// Return the features that the fingerprint of a text is made of, as SQL's simhash_features does.
 ///
@@ -24,21 +25,11 @@ use crate::texts::required;
 #[pyo3(signature = (text, /, **options))]
 pub fn features<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyList>> {
     static FEATURE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let py = text.py();
-    let feature_type = FEATURE.import(py, "pg_simhash._results", "Feature")?;
-    let features = of_text(text, options, |fingerprinter, text| fingerprinter.features(text))?;
-    let one = features.one() as f64;
-    let list = PyList::empty(py);
-    for position in 0..features.positions() {
-        if position % ITEMS_BETWEEN_TICKS == 0 {
-            py.check_signals()?;
-        }
-        if let Some(feature) = features.get(position) {
-            let (weight, hash) = (feature.weight as f64 / one, feature.hash.cast_signed());
-            list.append(feature_type.call1((feature.text, weight, hash))?)?;
-        }
-    }
-    Ok(list)
+    let texts = [text_argument(text, "text")?];
+    let list = with_texts(text.py(), texts, options, |fingerprinter, [text]| fingerprinter.features(text))?;
+    let one = list.one() as f64;
+    let fields = list.iter().map(|feature| (feature.text, feature.weight as f64 / one, feature.hash.cast_signed()));
+    named_tuples(FEATURE.import(text.py(), "pg_simhash._results", "Feature")?, fields)
 }
 
 /// Return the fingerprint of features that the caller has made, as SQL's simhash_of_features(features, weights) does.
@@ -56,28 +47,25 @@ pub fn simhash_of_features(features: &Bound<'_, PyAny>, weights: Option<&Bound<'
     }
     let mut tally = Tally::default();
     let mut weights = weights.map(|weights| weights.try_iter()).transpose()?;
-    for (count, feature) in features.try_iter()?.enumerate() {
-        if count % ITEMS_BETWEEN_TICKS == ITEMS_BETWEEN_TICKS - 1 {
-            features.py().check_signals()?;
-        }
-        let feature = feature?;
-        let hash = hash(required(&feature, &format!("features[{count}]"))?.as_bytes());
+    for (index, feature) in interruptible(features.py(), features.try_iter()?).enumerate() {
+        let feature = feature??;
+        let hash = hash(text_argument(&feature, &format!("features[{index}]"))?.as_bytes());
         match &mut weights {
             None => tally.vote(hash, true),
             Some(weights) => match weights.next() {
-                Some(weight) => tally.add(hash, weight_of(&weight?, count)?).map_err(algorithm_error)?,
-                None => return Err(lengths_differ("more features than weights")),
+                Some(weight) => tally.add(hash, weight_of(&weight?, index)?).map_err(algorithm_error)?,
+                None => return Err(length_mismatch("more features than weights")),
             },
         }
     }
     match weights.and_then(|mut weights| weights.next()) {
-        Some(_) => Err(lengths_differ("more weights than features")),
+        Some(_) => Err(length_mismatch("more weights than features")),
         None => Ok(tally.fingerprint().map(u64::cast_signed)),
     }
 }
 
-fn lengths_differ(how: &str) -> PyErr {
-    PyValueError::new_err(format!("there are {how}. Give both the same length."))
+fn length_mismatch(what: &str) -> PyErr {
+    PyValueError::new_err(format!("there are {what}. Give both the same length."))
 }
 
 /// A weight in the units of a tally.

@@ -9,9 +9,9 @@ use ::simhash::fingerprint::{Fingerprinter, Scratch};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
-use crate::cancel::{Signals, detached_unless_small};
-use crate::error::{algorithm_error, wrong_type};
-use crate::texts::{element, is_bytes, iterable, required};
+use crate::cancel::detached_unless_small;
+use crate::error::wrong_type;
+use crate::texts::{is_bytes, python_iterable, text_argument, text_element};
 use crate::values::FingerprintValues;
 use crate::{numpy, options, pandas};
 
@@ -26,24 +26,24 @@ thread_local! {
 
 /// Runs `work` with this thread's scratch memory. While it runs, a signal handler gets other memory. If `work` unwinds,
 /// the memory is freed.
-pub fn with_fingerprinter<T>(options: &Options, signals: &Signals, work: impl FnOnce(&mut Fingerprinter) -> T) -> T {
+fn with_fingerprinter<T>(options: &Options, tick: &dyn Fn(), work: impl FnOnce(&mut Fingerprinter) -> T) -> T {
     let mut scratch = SCRATCH.take().unwrap_or_default();
-    let result = work(&mut Fingerprinter::new(&mut scratch, options, &|| signals.tick()));
+    let result = work(&mut Fingerprinter::new(&mut scratch, options, tick));
     SCRATCH.set(Some(scratch));
     result
 }
 
-/// Calls `work` with a text and the options: without the GIL, unless the text is small.
-pub fn of_text<T: Send>(
-    text: &Bound<'_, PyAny>,
+/// Calls `work` with a fingerprinter for the options and with the texts: without the GIL, unless the texts are small.
+pub fn with_texts<T: Send, const N: usize>(
+    py: Python<'_>,
+    texts: [&str; N],
     options: Option<&Bound<'_, PyDict>>,
-    work: impl FnOnce(&mut Fingerprinter, &str) -> Result<T, Error> + Send,
+    work: impl FnOnce(&mut Fingerprinter, [&str; N]) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
-    let (py, options, text) = (text.py(), options::read_options(options)?, required(text, "text")?);
-    let found = detached_unless_small(py, text.len(), |signals| {
-        with_fingerprinter(&options, signals, |fingerprinter| work(fingerprinter, text))
-    })?;
-    found.map_err(algorithm_error)
+    let options = options::read_options(options)?;
+    detached_unless_small(py, texts.iter().map(|text| text.len()).sum(), |tick| {
+        with_fingerprinter(&options, tick, |fingerprinter| work(fingerprinter, texts))
+    })
 }
 
 /// Return the 64-bit fingerprint of a text: a signed integer, the same as SQL's simhash(text, options).
@@ -71,7 +71,8 @@ pub fn of_text<T: Send>(
 pub fn simhash<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
     let py = text.py();
     if text.is_instance_of::<PyString>() {
-        let fingerprint = of_text(text, options, |fingerprinter, text| fingerprinter.fingerprint(text))?;
+        let texts = [text_argument(text, "text")?];
+        let fingerprint = with_texts(py, texts, options, |fingerprinter, [text]| fingerprinter.fingerprint(text))?;
         return Ok(fingerprint.map(u64::cast_signed).into_pyobject(py)?);
     }
     let options = options::read_options(options)?;
@@ -81,7 +82,7 @@ pub fn simhash<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict
     if !text.hasattr("__iter__")? || is_bytes(text) {
         return Err(wrong_type("text", "str, None, or an iterable of them", text));
     }
-    let fingerprints = fingerprint_all(&iterable(text)?, &options)?;
+    let fingerprints = fingerprint_all(&python_iterable(text)?, &options)?;
     if pandas::is_series(text)? {
         return pandas::series(text, fingerprints);
     }
@@ -94,13 +95,14 @@ pub fn simhash<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict
 /// The fingerprints of an iterable's texts.
 fn fingerprint_all(texts: &Bound<'_, PyAny>, options: &Options) -> PyResult<FingerprintValues> {
     let py = texts.py();
-    let mut found = FingerprintValues::default();
+    let mut fingerprints = FingerprintValues::default();
     let mut texts = texts.try_iter()?.enumerate();
     loop {
         py.check_signals()?;
-        let (mut batch, mut bytes) = (Vec::new(), 0);
+        let mut batch = Vec::new();
+        let mut bytes = 0;
         for (index, text) in texts.by_ref() {
-            let text = element(&text?, index)?;
+            let text = text_element(&text?, index)?;
             bytes += text.as_deref().map_or(0, str::len);
             batch.push(text);
             if bytes >= BATCH_BYTES || batch.len() == BATCH_TEXTS {
@@ -108,24 +110,18 @@ fn fingerprint_all(texts: &Bound<'_, PyAny>, options: &Options) -> PyResult<Fing
             }
         }
         if batch.is_empty() {
-            return Ok(found);
+            return Ok(fingerprints);
         }
-        detached_unless_small(py, bytes, |signals| {
+        detached_unless_small(py, bytes, |tick| {
             for text in &batch {
-                found.push(match text.as_deref() {
-                    Some(text) => fingerprint(text, options, signals)?,
+                fingerprints.push(match text {
+                    Some(text) => with_fingerprinter(options, tick, |fingerprinter| fingerprinter.fingerprint(text))?,
                     None => None,
                 })?;
             }
             Ok(())
-        })?
-        .map_err(algorithm_error)?;
+        })?;
     }
-}
-
-fn fingerprint(text: &str, options: &Options, signals: &Signals) -> Result<Option<i64>, Error> {
-    let fingerprint = with_fingerprinter(options, signals, |fingerprinter| fingerprinter.fingerprint(text))?;
-    Ok(fingerprint.map(u64::cast_signed))
 }
 
 /// Return the version of the fingerprint format. Fingerprints of different versions must not be compared.

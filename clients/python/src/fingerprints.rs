@@ -2,14 +2,15 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
+use simhash::error::Error;
 use simhash::pairs::Rows;
-use simhash::ticking::NUMBERS_BETWEEN_TICKS;
+use simhash::ticking::ticking;
 
 use crate::arguments::Fingerprint;
-use crate::cancel::detached;
+use crate::cancel::{detached, interruptible};
 use crate::error::{algorithm_error, wrong_type};
 use crate::numpy;
-use crate::texts::{is_bytes, iterable};
+use crate::texts::{is_bytes, python_iterable};
 
 /// The fingerprints of rows, and the positions of the rows that have none.
 pub struct FingerprintColumn {
@@ -24,17 +25,14 @@ impl FingerprintColumn {
             let (bytes, mask) = numpy::read_fingerprints(fingerprints)?;
             return Self::of_array(&bytes, mask.as_ref());
         }
-        let fingerprints = &iterable(fingerprints)?;
+        let fingerprints = &python_iterable(fingerprints)?;
         if fingerprints.is_instance_of::<PyString>() || is_bytes(fingerprints) {
             return Err(wrong_type("fingerprints", "a NumPy array, or an iterable of int", fingerprints));
         }
         let mut column = Self::with_capacity(fingerprints.len().unwrap_or(0))?;
-        for (row, fingerprint) in fingerprints.try_iter()?.enumerate() {
-            if row % NUMBERS_BETWEEN_TICKS == NUMBERS_BETWEEN_TICKS - 1 {
-                fingerprints.py().check_signals()?;
-            }
-            let fingerprint: Option<Fingerprint> = fingerprint?.extract()?;
-            column.push(fingerprint.map(|fingerprint| fingerprint.0))?;
+        for fingerprint in interruptible(fingerprints.py(), fingerprints.try_iter()?) {
+            let fingerprint: Option<Fingerprint> = fingerprint??.extract()?;
+            column.push(fingerprint.map(|fingerprint| fingerprint.0)).map_err(algorithm_error)?;
         }
         Ok(column)
     }
@@ -44,25 +42,23 @@ impl FingerprintColumn {
     }
 
     fn of_array(numbers: &Bound<'_, PyBytes>, mask: Option<&Bound<'_, PyBytes>>) -> PyResult<Self> {
-        let (bytes, mask) = (numbers.as_bytes(), mask.map(|mask| mask.as_bytes()));
+        let bytes = numbers.as_bytes();
+        let mask = mask.map(|mask| mask.as_bytes());
         let mut column = Self::with_capacity(bytes.len() / 8)?;
-        detached(numbers.py(), |signals| {
-            for (row, number) in bytes.as_chunks().0.iter().enumerate() {
-                if row % NUMBERS_BETWEEN_TICKS == 0 {
-                    signals.tick();
-                }
+        detached(numbers.py(), |tick| {
+            for (row, number) in ticking(bytes.as_chunks().0, tick).enumerate() {
                 let is_masked = mask.is_some_and(|mask| mask[row] != 0);
                 column.push((!is_masked).then(|| u64::from_ne_bytes(*number)))?;
             }
-            Ok::<_, PyErr>(())
-        })??;
+            Ok(())
+        })?;
         Ok(column)
     }
 
-    fn push(&mut self, fingerprint: Option<u64>) -> PyResult<()> {
+    fn push(&mut self, fingerprint: Option<u64>) -> Result<(), Error> {
         if fingerprint.is_none() {
             self.missing.push(self.rows.len());
         }
-        self.rows.push(fingerprint).map_err(algorithm_error)
+        self.rows.push(fingerprint)
     }
 }

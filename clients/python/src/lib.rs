@@ -2,8 +2,9 @@
 //!
 //! [`fingerprint`], [`bands`], [`features`], [`resemblance`], [`passages`], [`markup`], [`distance`], [`pairs`] and
 //! [`clusters`] hold the functions. [`texts`] and [`fingerprints`] read columns: Python's own objects, [`numpy`] arrays
-//! and [`pandas`] series. [`values`] returns columns in the same form. [`arguments`] reads single values, and
-//! [`options`] keyword arguments. [`error`] makes exceptions, and [`cancel`] releases the GIL and looks for signals.
+//! and [`pandas`] series. [`values`] returns columns in the same form, and [`results`] named tuples. [`arguments`]
+//! reads single values, and [`options`] keyword arguments. [`error`] makes exceptions, and [`cancel`] releases the GIL
+//! and looks for signals.
 
 #![forbid(unsafe_code)]
 
@@ -23,6 +24,7 @@ mod pairs;
 mod pandas;
 mod passages;
 mod resemblance;
+mod results;
 mod texts;
 mod values;
 

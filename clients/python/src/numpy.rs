@@ -1,7 +1,7 @@
 //! NumPy arrays. NumPy is imported only if a caller passes an array, or calls a function that returns one.
 //!
 //! The stable ABI of Python 3.10 has no buffer protocol. What is read is copied, so that no other thread can change it
-//! while the GIL is released; what is returned is handed over without a copy, by `__array_interface__`.
+//! while the GIL is released; what is returned is handed over without a copy, through `__array_interface__`.
 
 use std::any::Any;
 
@@ -61,13 +61,13 @@ pub fn read_fingerprints<'py>(
             "fingerprints must be a one-dimensional array, not one of {dimensions} dimensions"
         )));
     }
-    let masked = require(py)?.getattr(intern!(py, "ma"))?;
-    let mask = if array.is_instance(&masked.getattr(intern!(py, "MaskedArray"))?)? {
-        Some(to_bytes(&masked.call_method1(intern!(py, "getmaskarray"), (array,))?)?)
+    let ma = require(py)?.getattr(intern!(py, "ma"))?;
+    let mask = if array.is_instance(&ma.getattr(intern!(py, "MaskedArray"))?)? {
+        Some(to_bytes(&ma.call_method1(intern!(py, "getmaskarray"), (array,))?)?)
     } else {
         None
     };
-    // Of a masked array, the bytes below the mask do not matter.
+    // The bytes below a mask do not matter.
     let plain = require(py)?.call_method1(intern!(py, "asarray"), (array, intern!(py, "int64")))?;
     Ok((to_bytes(&plain)?, mask))
 }
@@ -97,9 +97,10 @@ pub fn masked<'py>(like: &Bound<'py, PyAny>, fingerprints: FingerprintValues) ->
     let py = like.py();
     let FingerprintValues { values, is_missing } = fingerprints;
     let shape = like.getattr(intern!(py, "shape"))?;
-    let [data, mask] = [array(py, values)?, array(py, is_missing)?];
-    let [data, mask] = [data, mask].map(|array| array.call_method1(intern!(py, "reshape"), (&shape,)));
-    require(py)?.getattr(intern!(py, "ma"))?.call_method1(intern!(py, "MaskedArray"), (data?, mask?))
+    let reshape = intern!(py, "reshape");
+    let data = array(py, values)?.call_method1(reshape, (&shape,))?;
+    let mask = array(py, is_missing)?.call_method1(reshape, (&shape,))?;
+    require(py)?.getattr(intern!(py, "ma"))?.call_method1(intern!(py, "MaskedArray"), (data, mask))
 }
 
 /// A type of an array's elements.

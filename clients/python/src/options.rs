@@ -13,12 +13,13 @@ use crate::error::invalid_options;
 ///
 /// They go through JSON, so that the same options and values are valid as in SQL.
 pub fn read_options(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
-    let Some(keywords) = keywords.filter(|keywords| !keywords.is_empty()) else { return Ok(Options::default()) };
+    let Some(keywords) = keywords else { return Ok(Options::default()) };
     Options::from_json(&to_json(keywords)?).map_err(|invalid| invalid_options(&invalid))
 }
 
 /// The criterion that keyword arguments give, options among them.
-pub fn read_criterion(keywords: &Bound<'_, PyDict>) -> PyResult<CriterionDocument> {
+pub fn read_criterion(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<CriterionDocument> {
+    let Some(keywords) = keywords else { return Ok(CriterionDocument::default()) };
     let criterion = CriterionDocument::from_json(&to_json(keywords)?).map_err(|invalid| invalid_options(&invalid))?;
     if criterion.weights_of_table {
         return Err(PyValueError::new_err("There is no table here to learn weights from. SQL's functions learn them."));
@@ -28,7 +29,7 @@ pub fn read_criterion(keywords: &Bound<'_, PyDict>) -> PyResult<CriterionDocumen
 
 fn to_json(keywords: &Bound<'_, PyDict>) -> PyResult<String> {
     let py = keywords.py();
-    // json.dumps would write NaN, which is no JSON.
+    // json.dumps would write NaN, which is not JSON.
     let settings = PyDict::new(py);
     settings.set_item(intern!(py, "allow_nan"), false)?;
     let json = py.import(intern!(py, "json"))?.call_method(intern!(py, "dumps"), (keywords,), Some(&settings))?;

@@ -1,5 +1,5 @@
-//! Series of pandas. A list with None becomes a column of float64 in a data frame, which has not enough bits for a
-//! fingerprint. So a series gives a series, of `Int64`, which has missing values.
+//! Series of pandas. In a data frame, a list with None becomes a column of float64, which loses bits of fingerprints.
+//! So the fingerprints of a series are a series of `Int64`, which can have missing values.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -14,7 +14,7 @@ pub fn is_series(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     is_of_loaded(object, intern!(py, "pandas"), intern!(py, "Series"))
 }
 
-/// The elements of a series. A missing one, whatever its dtype stands for it (None, NaN or NA), is None.
+/// The elements of a series. Missing elements (None, NaN or NA, by the dtype) are None.
 pub fn to_list<'py>(series: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = series.py();
     let list = series.call_method0(intern!(py, "tolist"))?.cast_into::<PyList>()?;

@@ -4,12 +4,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyType};
-use simhash::ticking::ITEMS_BETWEEN_TICKS;
 use simhash::within::matches::{MAX_CHANGED, Match, Unit, coverage as coverage_of, matches as matches_of};
 use simhash::within::passages::{ShortClue, contains as contains_of, passages as passages_of};
 
-use crate::fingerprint::of_text;
-use crate::resemblance::of_both;
+use crate::fingerprint::with_texts;
+use crate::results::named_tuples;
+use crate::texts::text_argument;
 
 /// Return the passages of a text, as SQL's simhash_passages does: hashes of runs of words, in ascending order.
 ///
@@ -22,7 +22,9 @@ use crate::resemblance::of_both;
 #[pyfunction]
 #[pyo3(signature = (text, /, **options))]
 pub fn passages(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<i64>> {
-    Ok(of_text(text, options, passages_of)?.into_iter().map(u64::cast_signed).collect())
+    let texts = [text_argument(text, "text")?];
+    let hashes = with_texts(text.py(), texts, options, |fingerprinter, [text]| passages_of(fingerprinter, text))?;
+    Ok(hashes.into_iter().map(u64::cast_signed).collect())
 }
 
 /// Return whether a text has a passage in common with a clue's runs, and at least this share of its words, as SQL's
@@ -43,10 +45,11 @@ pub fn contains<'py>(
     if !(0.0..=1.0).contains(&share) {
         return Err(PyValueError::new_err(format!("share {share} is out of range. A text has a share of 0 to 1.")));
     }
-    let found = of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue| {
+    let texts = [text_argument(content, "content")?, text_argument(clue, "clue")?];
+    with_texts(content.py(), texts, options, |fingerprinter, [content, clue]| {
         contains_of(fingerprinter, content, clue, share)
-    })?;
-    found.map_err(|short| PyValueError::new_err(format!("{short}. {}", ShortClue::detail())))
+    })?
+    .map_err(|short| PyValueError::new_err(format!("{short}. {}", ShortClue::detail())))
 }
 
 /// Return the share of a clue's words that are in matches with a text, 0 to 1, as SQL's simhash_coverage does.
@@ -62,7 +65,8 @@ pub fn coverage<'py>(
     clue: &Bound<'py, PyAny>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<f64>> {
-    of_both((content, "content"), (clue, "clue"), options, coverage_of)
+    let texts = [text_argument(content, "content")?, text_argument(clue, "clue")?];
+    with_texts(content.py(), texts, options, |fingerprinter, [content, clue]| coverage_of(fingerprinter, content, clue))
 }
 
 /// Return where a text and a clue have at least three words in a row in common, as SQL's simhash_matches does.
@@ -100,17 +104,12 @@ fn list_matches<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyList>> {
     static MATCH: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let py = content.py();
-    let match_type = MATCH.import(py, "pg_simhash._results", "Match")?;
-    let found = of_both((content, "content"), (clue, "clue"), options, |fingerprinter, content, clue| {
+    let texts = [text_argument(content, "content")?, text_argument(clue, "clue")?];
+    let matches = with_texts(content.py(), texts, options, |fingerprinter, [content, clue]| {
         matches_of(fingerprinter, content, clue, changed, Unit::Characters)
     })?;
-    let list = PyList::empty(py);
-    for (index, Match { content, clue, words, changed }) in found.into_iter().enumerate() {
-        if index % ITEMS_BETWEEN_TICKS == 0 {
-            py.check_signals()?;
-        }
-        list.append(match_type.call1((content.start, content.end, clue.start, clue.end, words, changed))?)?;
-    }
-    Ok(list)
+    let fields = matches.into_iter().map(|Match { content, clue, words, changed }| {
+        (content.start, content.end, clue.start, clue.end, words, changed)
+    });
+    named_tuples(MATCH.import(content.py(), "pg_simhash._results", "Match")?, fields)
 }

@@ -3,18 +3,14 @@
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyType};
-use simhash::criterion::CriterionDocument;
-use simhash::error::Error;
-use simhash::fingerprint::Fingerprinter;
 use simhash::fingerprint::difference::{containment as containment_of, difference as difference_of};
 use simhash::fingerprint::resemblance::resemblance as resemblance_of;
-use simhash::ticking::ITEMS_BETWEEN_TICKS;
 
-use crate::cancel::detached_unless_small;
-use crate::error::{algorithm_error, invalid_options};
-use crate::fingerprint::with_fingerprinter;
+use crate::error::invalid_options;
+use crate::fingerprint::with_texts;
 use crate::options;
-use crate::texts::required;
+use crate::results::named_tuples;
+use crate::texts::text_argument;
 
 /// Return the Jaccard resemblance of two texts, 0 to 1, as SQL's simhash_resemblance does: the share of features and
 /// pairs of neighbouring features that they have in common.
@@ -30,7 +26,8 @@ pub fn resemblance<'py>(
     b: &Bound<'py, PyAny>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<f64>> {
-    of_both((a, "a"), (b, "b"), options, resemblance_of)
+    let texts = [text_argument(a, "a")?, text_argument(b, "b")?];
+    with_texts(a.py(), texts, options, |fingerprinter, [a, b]| resemblance_of(fingerprinter, a, b))
 }
 
 /// Return whether two texts are near-duplicates, as SQL's simhash_near does.
@@ -47,9 +44,10 @@ pub fn near<'py>(
     b: &Bound<'py, PyAny>,
     criterion: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<bool>> {
-    let criterion = criterion.map_or_else(|| Ok(CriterionDocument::default()), options::read_criterion)?;
-    let found = of_both((a, "a"), (b, "b"), None, |fingerprinter, a, b| Ok(criterion.near(fingerprinter, a, b)))?;
-    found.map_err(|invalid| invalid_options(&invalid))
+    let criterion = options::read_criterion(criterion)?;
+    let texts = [text_argument(a, "a")?, text_argument(b, "b")?];
+    with_texts(a.py(), texts, None, |fingerprinter, [a, b]| Ok(criterion.near(fingerprinter, a, b)))?
+        .map_err(|invalid| invalid_options(&invalid))
 }
 
 /// Return the share of the first text that the second one has too, 0 to 1, as SQL's simhash_containment does: of its
@@ -67,7 +65,8 @@ pub fn containment<'py>(
     b: &Bound<'py, PyAny>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<f64>> {
-    of_both((a, "a"), (b, "b"), options, containment_of)
+    let texts = [text_argument(a, "a")?, text_argument(b, "b")?];
+    with_texts(a.py(), texts, options, |fingerprinter, [a, b]| containment_of(fingerprinter, a, b))
 }
 
 /// Return the features that only one of two texts has, or that weigh more in it, as SQL's simhash_difference does.
@@ -86,37 +85,11 @@ pub fn difference<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyList>> {
     static DIFFERENCE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let py = a.py();
-    let difference_type = DIFFERENCE.import(py, "pg_simhash._results", "Difference")?;
-    let lists = of_both((a, "a"), (b, "b"), options, difference_of)?;
-    let list = PyList::empty(py);
-    for (side, features) in ["a", "b"].into_iter().zip(&lists) {
-        let one = features.one() as f64;
-        for position in 0..features.positions() {
-            if position % ITEMS_BETWEEN_TICKS == 0 {
-                py.check_signals()?;
-            }
-            if let Some(feature) = features.get(position) {
-                list.append(difference_type.call1((side, feature.text, feature.weight as f64 / one))?)?;
-            }
-        }
-    }
-    Ok(list)
-}
-
-/// Calls `work` with two texts, which have these names as arguments, and the options: without the GIL, unless the texts
-/// are small.
-pub fn of_both<T: Send>(
-    (a, name_of_a): (&Bound<'_, PyAny>, &str),
-    (b, name_of_b): (&Bound<'_, PyAny>, &str),
-    options: Option<&Bound<'_, PyDict>>,
-    work: impl FnOnce(&mut Fingerprinter, &str, &str) -> Result<T, Error> + Send,
-) -> PyResult<T> {
-    let py = a.py();
-    let options = options::read_options(options)?;
-    let (a, b) = (required(a, name_of_a)?, required(b, name_of_b)?);
-    let found = detached_unless_small(py, a.len() + b.len(), |signals| {
-        with_fingerprinter(&options, signals, |fingerprinter| work(fingerprinter, a, b))
-    })?;
-    found.map_err(algorithm_error)
+    let texts = [text_argument(a, "a")?, text_argument(b, "b")?];
+    let lists = with_texts(a.py(), texts, options, |fingerprinter, [a, b]| difference_of(fingerprinter, a, b))?;
+    let fields = ["a", "b"].into_iter().zip(&lists).flat_map(|(side, list)| {
+        let one = list.one() as f64;
+        list.iter().map(move |feature| (side, feature.text, feature.weight as f64 / one))
+    });
+    named_tuples(DIFFERENCE.import(a.py(), "pg_simhash._results", "Difference")?, fields)
 }

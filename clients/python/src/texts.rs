@@ -8,8 +8,8 @@ use pyo3::types::{PyByteArray, PyBytes, PyString};
 use crate::error::wrong_type;
 use crate::{numpy, pandas};
 
-/// The text of an argument that must be one.
-pub fn required<'a>(object: &'a Bound<'_, PyAny>, argument: &str) -> PyResult<&'a str> {
+/// The text of an argument; an exception if it is not a str.
+pub fn text_argument<'a>(object: &'a Bound<'_, PyAny>, argument: &str) -> PyResult<&'a str> {
     match object.cast::<PyString>() {
         Ok(text) => text.to_str(),
         Err(_) => Err(wrong_type(argument, "str", object)),
@@ -17,7 +17,7 @@ pub fn required<'a>(object: &'a Bound<'_, PyAny>, argument: &str) -> PyResult<&'
 }
 
 /// An element of a list of texts; `index` counts from 0.
-pub fn element(object: &Bound<'_, PyAny>, index: usize) -> PyResult<Option<PyBackedStr>> {
+pub fn text_element(object: &Bound<'_, PyAny>, index: usize) -> PyResult<Option<PyBackedStr>> {
     if object.is_none() {
         return Ok(None);
     }
@@ -27,21 +27,21 @@ pub fn element(object: &Bound<'_, PyAny>, index: usize) -> PyResult<Option<PyBac
     }
 }
 
-/// Whether an object is of bytes: an iterable of `int`, which stands neither for texts nor for fingerprints.
+/// Whether an object is bytes or a bytearray: an iterable of `int`, but neither texts nor fingerprints.
 pub fn is_bytes(object: &Bound<'_, PyAny>) -> bool {
     object.is_instance_of::<PyBytes>() || object.is_instance_of::<PyByteArray>()
 }
 
 /// A column as an iterable of Python's objects: a series of pandas, a NumPy array, Arrow data of pyarrow, or an
-/// iterable, which is returned as it is. What is missing is None.
-pub fn iterable<'py>(column: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+/// iterable, which is returned as it is. Missing elements are None.
+pub fn python_iterable<'py>(column: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if pandas::is_series(column)? {
         return pandas::to_list(column);
     }
     if numpy::is_array(column)? {
         return numpy::to_list(column);
     }
-    // Iterating over Arrow data of pyarrow gives objects of its own.
+    // Iterating over Arrow data yields Arrow scalars.
     match column.getattr_opt(intern!(column.py(), "to_pylist"))? {
         Some(to_list) => to_list.call0(),
         None => Ok(column.clone()),
@@ -50,9 +50,9 @@ pub fn iterable<'py>(column: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> 
 
 /// Texts, one for each row, of a column or an iterable of `str` or None.
 pub fn text_column(texts: &Bound<'_, PyAny>) -> PyResult<Vec<Option<PyBackedStr>>> {
-    let texts = iterable(texts)?;
+    let texts = python_iterable(texts)?;
     if texts.is_instance_of::<PyString>() || is_bytes(&texts) {
         return Err(wrong_type("texts", "a sequence of str or None", &texts));
     }
-    texts.try_iter()?.enumerate().map(|(index, text)| element(&text?, index)).collect()
+    texts.try_iter()?.enumerate().map(|(index, text)| text_element(&text?, index)).collect()
 }

@@ -12,10 +12,10 @@ pub struct FingerprintValues {
 }
 
 impl FingerprintValues {
-    pub fn push(&mut self, fingerprint: Option<i64>) -> Result<(), Error> {
+    pub fn push(&mut self, fingerprint: Option<u64>) -> Result<(), Error> {
         self.values.try_reserve(1)?;
         self.is_missing.try_reserve(1)?;
-        self.values.push(fingerprint.unwrap_or_default());
+        self.values.push(fingerprint.unwrap_or_default().cast_signed());
         self.is_missing.push(fingerprint.is_none());
         Ok(())
     }

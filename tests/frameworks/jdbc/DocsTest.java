@@ -14,7 +14,7 @@ class DocsTest {
             IntStream.range(0, 600).mapToObj(number -> "word" + number).collect(Collectors.toList());
     private static final String TEXT = String.join(" ", WORDS);
     private static final String NEAR = String.join(" ", WORDS.subList(0, 599)) + " another";
-    private static final String OTHER = WORDS.stream().map(word -> word + word).collect(Collectors.joining(" "));
+    private static final String UNRELATED = WORDS.stream().map(word -> word + word).collect(Collectors.joining(" "));
 
     private final Connection connection;
     private final Docs docs;
@@ -30,10 +30,10 @@ class DocsTest {
             test.execute("CREATE EXTENSION pg_simhash");
             test.execute("CREATE TABLE docs (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text NOT NULL)");
             test.execute("SELECT simhash_index('docs', 'body'), simhash_guard('docs')");
-            test.reject();
-            test.savepoint();
-            test.search();
-            test.skip();
+            test.testReject();
+            test.testRollbackToSavepoint();
+            test.testSearch();
+            test.testSkip();
         }
         System.out.println("JDBC: ok");
     }
@@ -60,19 +60,19 @@ class DocsTest {
     void assertRefused(String body) throws SQLException {
         try {
             docs.insert(body);
-        } catch (Docs.NearDuplicate near) {
+        } catch (Docs.NearDuplicate refusal) {
             // 599 of the 601 words of both texts are in both.
             var expected = "\\{\"key\": ?\\{\"id\": ?1\\}, ?\"resemblance\": ?0\\.997\\}";
-            assertEqual(true, near.getMessage().matches(expected));
+            assertEqual(true, refusal.getMessage().matches(expected));
             return;
         }
         throw new AssertionError("not refused");
     }
 
-    void reject() throws Exception {
+    void testReject() throws Exception {
         assertEqual(1L, docs.insert(TEXT));
         assertRefused(NEAR);
-        docs.insert(OTHER);
+        docs.insert(UNRELATED);
         try {
             docs.insert(null);
             throw new AssertionError("no error");
@@ -81,7 +81,7 @@ class DocsTest {
         }
     }
 
-    void savepoint() throws Exception {
+    void testRollbackToSavepoint() throws Exception {
         connection.setAutoCommit(false);
         var savepoint = connection.setSavepoint();
         assertRefused(NEAR);
@@ -91,17 +91,9 @@ class DocsTest {
         connection.setAutoCommit(true);
     }
 
-    void search() throws SQLException {
-        try (var statement = connection.prepareStatement("SELECT id FROM docs WHERE simhash_near(body, ?)")) {
-            statement.setString(1, TEXT.toUpperCase());
-            try (var rows = statement.executeQuery()) {
-                assertEqual(true, rows.next());
-                assertEqual(1L, rows.getLong("id"));
-            }
-        }
-        // A Java long has the bits of a fingerprint.
-        try (var statement = connection.prepareStatement("SELECT id FROM docs WHERE simhash(body) = ?")) {
-            statement.setLong(1, Long.parseLong(queryValue("SELECT simhash(body) FROM docs WHERE id = 1")));
+    void assertFindsFirst(String condition, Object value) throws SQLException {
+        try (var statement = connection.prepareStatement("SELECT id FROM docs WHERE " + condition)) {
+            statement.setObject(1, value);
             try (var rows = statement.executeQuery()) {
                 assertEqual(true, rows.next());
                 assertEqual(1L, rows.getLong("id"));
@@ -109,7 +101,14 @@ class DocsTest {
         }
     }
 
-    void skip() throws SQLException {
+    void testSearch() throws SQLException {
+        assertFindsFirst("simhash_near(body, ?)", TEXT.toUpperCase());
+        // A Java long has the bits of a fingerprint.
+        var fingerprint = Long.parseLong(queryValue("SELECT simhash(body) FROM docs WHERE id = 1"));
+        assertFindsFirst("simhash(body) = ?", fingerprint);
+    }
+
+    void testSkip() throws SQLException {
         execute("TRUNCATE docs");
         execute("SELECT simhash_guard('docs', 'skip')");
         try (var statement =
@@ -118,7 +117,7 @@ class DocsTest {
             assertEqual(1, statement.executeUpdate());
             statement.setString(1, NEAR);
             assertEqual(0, statement.executeUpdate());
-            for (var body : List.of(NEAR, OTHER)) {
+            for (var body : List.of(NEAR, UNRELATED)) {
                 statement.setString(1, body);
                 statement.addBatch();
             }

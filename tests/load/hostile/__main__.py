@@ -12,48 +12,50 @@ earlier scenarios).
 """
 
 import argparse
-import collections
 import multiprocessing
 import random
 import sys
 import time
 import traceback
+from collections import Counter
+from contextlib import contextmanager
 
 import psycopg
 
 import calls
 import catalogue
 import tables
-from client import Client, Failure, ended_count
+from client import Client, Counts, Failure, ended_count
 
 sys.path.append(f"{sys.path[0]}/..")
 import database
 from patience import NotReached, until_ended
 
 # The kinds of scenarios, with their weights in the random choice.
-WAYS = {"call": 55, "table": 8, "cancelled": 5, "short of memory": 3}
+KINDS = {"call": 55, "table": 8, "cancelled": 5, "short of memory": 3}
 
 
 def main():
     options = read_options()
     start, functions = setup(options)
-    failures, counts = zip(*run_sessions(options))
+    failures, counts_of_sessions = zip(*run_sessions(options))
     failures = [f"FAILED (seed {options.seed}): {failure}" for failure in failures if failure]
-    codes, called, succeeded, ways = (sum(of_sessions, collections.Counter()) for of_sessions in zip(*counts))
+    counts = Counts(*(sum(counters, Counter()) for counters in zip(*counts_of_sessions)))
     with psycopg.connect() as connection:
         if connection.execute("SELECT pg_postmaster_start_time()").fetchone() != start:
             failures.append("FAILED: the server has been started again")
     if not failures:
         database.drop("pg_simhash_hostile")
     print(*failures, sep="\n", end="\n" * bool(failures), file=sys.stderr)
-    print(f"{codes.total()} statements; scenarios: {dict(ways.most_common())}; SQLSTATEs: {dict(codes.most_common())}")
-    percentage = lambda name: f"{name} {100 * succeeded[name] / called[name]:.0f}"
-    print(f"per cent that succeed: {', '.join(percentage(name) for name in sorted(called))}")
+    kinds, codes = (dict(counter.most_common()) for counter in (counts.kinds, counts.codes))
+    print(f"{counts.codes.total()} statements; scenarios: {kinds}; SQLSTATEs: {codes}")
+    shares = (f"{name} {100 * counts.succeeded[name] / called:.0f}" for name, called in sorted(counts.called.items()))
+    print(f"per cent that succeed: {', '.join(shares)}")
     if failures:
         sys.exit(1)
     # Functions that were called often and never succeeded.
     names = {function.name for function in functions}
-    if useless := [name for name in names if called[name] >= 50 and not succeeded[name]]:
+    if useless := [name for name in names if counts.called[name] >= 50 and not counts.succeeded[name]]:
         raise NotReached(f"no call succeeded of: {', '.join(useless)}")
 
 
@@ -94,17 +96,18 @@ def setup(options):
 
 
 def run_sessions(options):
-    """The failure and the counts of each session."""
-    # From Python 3.14 on, a new process does not fork by default, and cannot import a program that is a folder.
+    """The failure of each session, if any, and its counts."""
+    # The default since Python 3.14 starts new interpreters, which cannot import a program that is a folder.
     with multiprocessing.get_context("fork").Pool(options.clients) as processes:
-        running = [processes.apply_async(run_session, (number, options)) for number in range(options.clients)]
-        until_ended(lambda: all(one.ready() for one in running), lambda: ended_count.value, "the end of a statement")
-        return [one.get() for one in running]
+        results = [processes.apply_async(run_session, (number, options)) for number in range(options.clients)]
+        have_ended = lambda: all(result.ready() for result in results)
+        until_ended(have_ended, lambda: ended_count.value, "the end of a statement")
+        return [result.get() for result in results]
 
 
 def run_session(number, options):
     session = Session(number, options)
-    return session.run(), (*session.client.counts(), session.ways)
+    return session.run(), session.client.counts
 
 
 class Session:
@@ -115,7 +118,6 @@ class Session:
         self.client = Client(number)
         self.functions = catalogue.read(self.client.connection)
         self.has_assertions = self.client.run("SHOW debug_assertions") == [("on",)]
-        self.ways = collections.Counter()
 
     def run(self):
         """Runs the scenarios of this session, and returns the failure that has ended them, if any."""
@@ -123,53 +125,72 @@ class Session:
         try:
             for scenario in scenarios if self.options.only is None else [self.options.only]:
                 self.run_scenario(scenario)
-            # Huge values: few, and one at a time.
-            scenario, rng = "huge", random.Random(f"{self.options.seed} huge")
-            for _ in range(self.options.huge if self.number == 0 else 0):
-                self.client.set_timeout(rng.choice((20_000, 60_000)))
-                self.client.run_all([calls.huge_call(rng, self.options.huge_digits)])
+            scenario = "huge"
+            # One session, since huge values take much memory.
+            if self.number == 0:
+                self.run_huge_values()
             return None
         except Exception as failure:
-            known = str(failure) if isinstance(failure, Failure) else traceback.format_exc()
-            last = "\n    ".join(statement[:3000] for statement in self.client.last_statements)
-            return f"scenario {scenario}: {known}\n  the last statements:\n    {last}"
+            description = str(failure) if isinstance(failure, Failure) else traceback.format_exc()
+            statements = "\n    ".join(statement[:3000] for statement in self.client.last_statements)
+            return f"scenario {scenario}: {description}\n  the last statements:\n    {statements}"
 
     def run_scenario(self, number):
         rng = random.Random(f"{self.options.seed} {number}")
-        [way] = rng.choices(list(WAYS), WAYS.values())
-        self.ways[way] += 1
+        [kind] = rng.choices(list(KINDS), KINDS.values())
+        self.client.counts.kinds[kind] += 1
         random_calls = calls.Calls(rng, rng.choice((20, 100, 400, 3000)))
-        run = self.client.run_all
-        if self.has_assertions and rng.random() < 0.01:
-            # PostgreSQL then reads all caches again at each use, as after changes by others.
-            run(["SET debug_discard_caches = 1"])
-        if way == "call":
-            for _ in range(8):
-                run(random_calls.statements(rng.choice(self.functions)))
-        elif way == "table":
-            tables.Table(rng, self.client, rng.choice((f"own_{self.number}", "pg_temp"))).live(rng.randint(5, 25))
-        elif way == "cancelled":
-            self.client.set_timeout(rng.choice((1, 2, 5, 20, 50)))
-            for _ in range(10):
-                run(random_calls.statements(rng.choice(self.functions)))
-            # The SET may itself be cancelled.
-            while self.client.set_timeout(3000) is None:
-                self.client.leave_transaction()
-        elif way == "short of memory":
-            # Without memory for a library, PostgreSQL reports the error of a broken library.
-            self.client.run("SET jit = off")
-            self.client.limit_memory(int(10 ** rng.uniform(5.5, 8)))
-            try:
-                for _ in range(5):
-                    statements = random_calls.statements(rng.choice(self.functions))
-                    run(statements if rng.random() < 0.5 else [calls.huge_call(rng, 7.5)])
-            finally:
-                self.client.connect()
-        if self.has_assertions:
-            run(["SET debug_discard_caches = 0"])
+        run = {
+            "call": self.run_calls,
+            "table": self.run_table,
+            "cancelled": self.run_cancelled,
+            "short of memory": self.run_short_of_memory,
+        }[kind]
+        with self.discarded_caches(rng):
+            run(rng, random_calls)
         # Now and then, use a new backend, with empty caches.
         if rng.random() < 0.02:
             self.client.connect()
+
+    @contextmanager
+    def discarded_caches(self, rng):
+        """Now and then, lets PostgreSQL read all caches again at each use, as after changes by others."""
+        if self.has_assertions and rng.random() < 0.01:
+            self.client.run_all(["SET debug_discard_caches = 1"])
+        yield
+        if self.has_assertions:
+            self.client.run_all(["SET debug_discard_caches = 0"])
+
+    def run_calls(self, rng, random_calls, count=8):
+        for _ in range(count):
+            self.client.run_all(random_calls.statements(rng.choice(self.functions)))
+
+    def run_table(self, rng, _):
+        tables.Table(rng, self.client, rng.choice((f"own_{self.number}", "pg_temp"))).live(rng.randint(5, 25))
+
+    def run_cancelled(self, rng, random_calls):
+        self.client.set_timeout(rng.choice((1, 2, 5, 20, 50)))
+        self.run_calls(rng, random_calls, 10)
+        # The SET may itself be cancelled.
+        while self.client.set_timeout(3000) is None:
+            self.client.leave_transaction()
+
+    def run_short_of_memory(self, rng, random_calls):
+        # Without memory for a library, PostgreSQL reports the error of a broken library.
+        self.client.run("SET jit = off")
+        self.client.limit_memory(int(10 ** rng.uniform(5.5, 8)))
+        try:
+            for _ in range(5):
+                statements = random_calls.statements(rng.choice(self.functions))
+                self.client.run_all(statements if rng.random() < 0.5 else [calls.huge_call(rng, 7.5)])
+        finally:
+            self.client.connect()
+
+    def run_huge_values(self):
+        rng = random.Random(f"{self.options.seed} huge")
+        for _ in range(self.options.huge):
+            self.client.set_timeout(rng.choice((20_000, 60_000)))
+            self.client.run_all([calls.huge_call(rng, self.options.huge_digits)])
 
 
 if __name__ == "__main__":

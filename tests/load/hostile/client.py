@@ -1,10 +1,11 @@
 """A session that runs hostile statements, and what must hold of each of them: the server lives, an error is one of
 those that may be, nothing is leaked, and a cancelled statement ends soon."""
 
-import collections
 import multiprocessing
 import os
 import re
+from collections import Counter, deque
+from typing import NamedTuple
 
 import psycopg
 from psycopg.types.json import set_json_loads
@@ -57,14 +58,19 @@ class Failure(Exception):
     """The extension has done what it must not do."""
 
 
+class Counts(NamedTuple):
+    codes: Counter  # The SQLSTATEs of statements.
+    called: Counter  # The functions in statements.
+    succeeded: Counter  # The functions in statements that succeeded.
+    kinds: Counter  # The kinds of scenarios.
+
+
 class Client:
     def __init__(self, number):
         self.number = number
-        self.last_statements = collections.deque(maxlen=12)
+        self.last_statements = deque(maxlen=12)
         self.connection = None
-        self.codes = collections.Counter()
-        # Functions in statements that succeeded, and in all.
-        self.succeeded, self.called = collections.Counter(), collections.Counter()
+        self.counts = Counts(Counter(), Counter(), Counter(), Counter())
         self.connect()
 
     def connect(self):
@@ -87,9 +93,6 @@ class Client:
         # Last, so that the limits do not end what the client itself needs.
         self.connection.execute("; ".join(f"SET {name} = '{value}'" for name, value in SETTINGS.items()))
         self.timeout = 3.0
-
-    def counts(self):
-        return self.codes, self.called, self.succeeded
 
     def keep_warning(self, diagnostics):
         if diagnostics.severity_nonlocalized == "WARNING":
@@ -127,11 +130,11 @@ class Client:
             raise Failure(f"the server sent what is no UTF-8: {error}") from error
 
     def count(self, statement, has_succeeded, code):
-        self.codes[code] += 1
+        self.counts.codes[code] += 1
         functions = set(CALLED.findall(statement))
-        self.called.update(functions)
+        self.counts.called.update(functions)
         if has_succeeded:
-            self.succeeded.update(functions)
+            self.counts.succeeded.update(functions)
         with ended_count.get_lock():
             ended_count.value += 1
 

@@ -4,7 +4,6 @@
 HTML file. It needs the packages of the extra ``[report]``. The server compares the texts. The compiled module
 removes markup, and shows which words only moved.
 
-``table`` reads what the catalogue says about the table, ``sample`` looks up its rows, ``summary`` counts them and
-chooses pairs, ``difference`` marks in what two texts differ, ``page`` makes the page of it, and ``command`` runs these
-steps.
+``table`` reads the catalogue, ``sample`` looks up the table's rows, ``summary`` counts them and chooses pairs,
+``difference`` marks the words in which two texts differ, ``page`` makes the page, and ``command`` parses the arguments.
 """

@@ -1,4 +1,4 @@
-"""The command without the rest of the package: ``python -m report``, in a directory with this folder."""
+"""Runs the report without the compiled module of the package, as ``tools/demo`` does: ``python -m report``."""
 
 import sys
 

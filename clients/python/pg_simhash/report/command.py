@@ -10,20 +10,20 @@ from typing import Any
 from .difference import visible
 
 
-def main(arguments: list[str]) -> int:
-    given = argument_parser().parse_args(arguments)
-    # The packages of the extra, which --help does not need.
+def main(argv: list[str]) -> int:
+    arguments = argument_parser().parse_args(argv)
+    # --help does not need the packages of the extra.
     try:
         import psycopg
 
-        from .page import write
+        from .page import make_page
         from .table import ReportError
     except ImportError as error:
         if error.name not in ("jinja2", "psycopg"):
             raise
         return _fail(f"the report needs the package {error.name}", "install pg_simhash with its extra [report]")
     try:
-        page = write(given)
+        page = make_page(arguments)
     except ReportError as error:
         return _fail(str(error), error.hint)
     except psycopg.errors.InsufficientPrivilege as error:
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         _fail("interrupted")
         return 130
-    # The page says that it is UTF-8, whatever the locale is.
+    # The page declares UTF-8, whatever the locale is.
     sys.stdout.buffer.write(f"{page}\n".encode())
     return 0
 
@@ -51,10 +51,10 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("table", help="a table with indexes of simhash_index, such as docs or archive.docs")
     parser.add_argument("column", help="the column of the texts that are indexed")
     parser.add_argument("--sample", type=_count, default=2000, metavar="ROWS", help="how many rows are looked up")
+    repeatable: dict[str, Any] = {"action": "append", "default": [], "metavar": "COLUMN"}
     parser.add_argument(
         "--scope",
-        action="append",
-        metavar="COLUMN",
+        **repeatable,
         help="compare only rows with the same value in this column; may be repeated (default: that of the guard)",
     )
     parser.add_argument(
@@ -64,8 +64,7 @@ def argument_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--label",
-        action="append",
-        metavar="COLUMN",
+        **repeatable,
         help="name rows by this column, such as a title; may be repeated (default: the primary key)",
     )
     limits = parser.add_argument_group("limits", "The defaults are those of the table's guard, or of a new guard.")
@@ -101,7 +100,7 @@ def _criterion(text: str) -> dict[str, Any]:
 
 
 def _fail(message: str | None, hint: str | None = None) -> int:
-    # Names in a message, which others have chosen, must not control the terminal.
+    # Names in a message may be hostile: they must not control the terminal.
     text = visible(f"error: {message}" + (f"\nhint: {hint}" if hint else ""))
     print(text, file=sys.stderr)
     return 1

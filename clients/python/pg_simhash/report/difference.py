@@ -19,21 +19,21 @@ try:
 except ImportError:
     runs = None  # type: ignore[assignment]
 
-MAX_MARKS = 6  # of a text
+MAX_MARKS = 6  # Of a text.
 MAX_MARK_CHARACTERS = 120
-CONTEXT_CHARACTERS = 60  # before a mark, and after it
-MAX_PLAIN_CHARACTERS = 320  # of a text without marks
-MAX_COMPARED_WORDS = 1000  # of a text: those in no run, from the first difference on
+CONTEXT_CHARACTERS = 60  # Before a mark, and after it.
+MAX_PLAIN_CHARACTERS = 320  # Of a text without marks.
+MAX_COMPARED_WORDS = 1000  # Of a text: words in no run, from the first difference on.
 
-# Thai and its neighbours, Burmese, Khmer, and what is used for Chinese and Japanese: each letter is a word.
+# In Thai and its neighbours, Burmese, Khmer, Chinese and Japanese, each letter is a word.
 SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
 WORD = re.compile(rf"[{SPACELESS}]|[^\s{SPACELESS}]+")
-# Both texts are compared between these. Each is long enough for a run, so what both texts begin or end with is in a run
-# with it, however short it is. They are runes, which hardly any text has.
+# These runes, which hardly any text has, are put around both texts. They are long enough for a run, so words that both
+# texts begin or end with are in a run with them, however few the words are.
 BEGIN, END = "ᚠᚠ ᚢᚢ ᚦᚦ ", " ᚨᚨ ᚱᚱ ᚲᚲ"
 PUNCTUATION = string.punctuation + "‐‑‒–—‘’“”…«»¡¿·、。，！？：；（）「」"
 
-# What a cut leaves of a word.
+# The part of a word that a cut leaves.
 PART_OF_FIRST_WORD, PART_OF_LAST_WORD = re.compile(r"^\S{1,20}(?=\s)"), re.compile(r"(?<=\s)\S{1,20}$")
 # Categories of characters without a shape of their own, which may change how others are shown: controls, marks of
 # direction, separators of lines. Spaces and joiners of letters among them belong to the text.
@@ -49,16 +49,16 @@ class Piece(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A word without the punctuation around it, as it is compared, its number in the text, and where it is."""
+    """A word without the punctuation around it, as it is compared, its number in the text, and its place."""
 
     folded: str
     number: int
-    where: slice
+    place: slice
 
 
 def differences(a: str, b: str, options: Mapping[str, Any] | None = None) -> tuple[list[slice], list[slice]]:
-    """Where the words are that only one of two texts without markup has, by the options of comparing texts. Runs that
-    both have are no difference, wherever they are. The other words are compared in their order."""
+    """The places of the words that only one of two texts without markup has, by the options of comparing texts. Runs of
+    both texts do not differ, wherever they are. The other words are compared in their order."""
     options = {key: value for key, value in (options or {}).items() if key in ("tokens", "case_fold", "ignore")}
     # The demo shows a page without the compiled module.
     common_runs = runs(BEGIN + a + END, BEGIN + b + END, **options) if runs is not None else []
@@ -78,13 +78,13 @@ def differences(a: str, b: str, options: Mapping[str, Any] | None = None) -> tup
 
 
 def _words_outside(text: str, common_runs: list[tuple[int, int]], fold: Callable[[str], str]) -> list[Word]:
-    """The words that are in none of these runs, whose positions count from BEGIN on."""
+    """The words that are in none of these runs, whose positions include BEGIN."""
     words: list[Word] = []
     rest = iter([*common_runs, (len(BEGIN) + len(text) + 1, sys.maxsize)])
     run_start, run_end = next(rest)
-    for number, found in enumerate(WORD.finditer(text)):
-        start = found.end() - len(found[0].lstrip(PUNCTUATION))
-        end = found.start() + len(found[0].rstrip(PUNCTUATION))
+    for number, match in enumerate(WORD.finditer(text)):
+        start = match.end() - len(match[0].lstrip(PUNCTUATION))
+        end = match.start() + len(match[0].rstrip(PUNCTUATION))
         while run_end < end + len(BEGIN):
             run_start, run_end = next(rest)
         if start < end and start + len(BEGIN) < run_start:
@@ -103,9 +103,9 @@ def _join_neighbours(words: list[Word]) -> list[slice]:
     last = None
     for word in words:
         if last == word.number - 1:
-            joined[-1] = slice(joined[-1].start, word.where.stop)
+            joined[-1] = slice(joined[-1].start, word.place.stop)
         else:
-            joined.append(word.where)
+            joined.append(word.place)
         last = word.number
     return joined
 

@@ -25,12 +25,12 @@ from .table import Table, read_table
 HERE = Path(__file__).parent
 
 SHOWN_GROUPS = 5
-MAX_SHOWN_OF_GROUP = 4  # rows that are compared with its first row
+MAX_SHOWN_OF_GROUP = 4  # Rows that are compared with its first row.
 SLIDER_STEPS = 100  # The slider sets the limit to hundredths.
 
 DATABASE = "SELECT current_database(), to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI \"UTC\"')"
 
-# What a guard would have skipped, row by row in the order of the key.
+# Deletes the rows that a guard would have skipped, had it got the rows in their order.
 CLEAN_UP = """
 DELETE FROM {table} WHERE ({key}) IN (
     SELECT {key}
@@ -40,10 +40,16 @@ DELETE FROM {table} WHERE ({key}) IN (
     WHERE duplicate_of IS NOT NULL);
 """
 
-GUARD = "SELECT simhash_guard({table}, {action}, {criterion}{others}, source => {source});"
+GUARD = "SELECT simhash_guard({table}, {action}, {criterion}{arguments}, source => {source});"
 
 # A column of this type takes any key.
 MARK = "ALTER TABLE {table} ADD copy_of jsonb;\n"
+
+
+# The kinds of groups.
+COPIES = "the same words in all that were compared"
+EDITED = "copies of which some are edited"
+TEMPLATE = "perhaps a template: in the same place, each has words of its own"
 
 
 class ShownText(NamedTuple):
@@ -65,18 +71,18 @@ class ShownGroup(NamedTuple):
     others: list[ShownText]
 
 
-def write(given: argparse.Namespace) -> str:
+def make_page(arguments: argparse.Namespace) -> str:
     """The page that the arguments of the command ask for."""
-    application = "pg_simhash report"
-    with psycopg.connect(given.database, client_encoding="UTF8", fallback_application_name=application) as connection:
+    name = "pg_simhash report"
+    with psycopg.connect(arguments.database, client_encoding="UTF8", fallback_application_name=name) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
         connection.add_notice_handler(_warn)
         # Compiling costs more than it saves: each look-up is short.
         connection.execute("SET LOCAL jit = off")
-        table = read_table(connection, given)
-        summary = summarize(_with_progress(look_up_rows(table, given.sample)), table.criterion["resemblance"])
-        return render(table, summary, is_sample=given.sample < table.rows)
+        table = read_table(connection, arguments)
+        summary = summarize(_with_progress(look_up_rows(table, arguments.sample)), table.criterion["resemblance"])
+        return render(table, summary, is_sample=arguments.sample < table.rows)
 
 
 def render(table: Table, summary: Summary, is_sample: bool) -> str:
@@ -94,10 +100,11 @@ def render(table: Table, summary: Summary, is_sample: bool) -> str:
     examples = {
         kind: [_show_pair(table, pair) for pair in summary.examples(pairs)] for kind, pairs in pairs_by_kind.items()
     }
+    groups = _show_groups(table, summary)
     return environment.get_template("page.html").render(
         table=table,
         criterion=table.criterion,
-        options=json.dumps(table.compared_with(), ensure_ascii=False),
+        options=json.dumps(table.options(), ensure_ascii=False),
         database=database,
         time=time,
         rows=summary.rows,
@@ -106,11 +113,12 @@ def render(table: Table, summary: Summary, is_sample: bool) -> str:
         in_table=lambda count: _in_table(table, summary, count),
         resemblances=summary.resemblances(),
         slider=_slider(summary),
-        groups=_show_groups(table, summary),
+        groups=groups,
+        has_template=any(group.kind == TEMPLATE for group in groups),
         pairs=examples,
-        has_tags="markup" not in table.compared_with() and _have_tags(examples),
-        clean_up=None if table.keeps_duplicates() else _clean_up(table).as_string().strip(),
-        guard=None if table.guard else _guard(table).as_string(),
+        has_tags="markup" not in table.options() and _have_tags(examples),
+        clean_up=None if table.allows_duplicates() else _clean_up_command(table).as_string().strip(),
+        guard=None if table.guard else _guard_command(table).as_string(),
         most_near=MAX_NEAR_ROWS,
         least_shown=LEAST_SHOWN,
         visible=visible,
@@ -140,7 +148,7 @@ def _slider(summary: Summary) -> dict[str, Any]:
 
 
 def _warn(diagnostic: psycopg.errors.Diagnostic) -> None:
-    """Shows what the server warns of: that no index serves the look-ups, for example."""
+    """Shows the server's warnings, such as that no index serves the look-ups."""
     if diagnostic.severity_nonlocalized == "WARNING":
         message = ". ".join(filter(None, [diagnostic.message_primary, diagnostic.message_hint]))
         print(f"warning: {visible(message)}", file=sys.stderr)
@@ -157,7 +165,7 @@ def _with_progress(pairs: Iterable[Pair | None]) -> Iterator[Pair | None]:
 
 def _show_pair(table: Table, pair: Pair) -> ShownPair:
     earlier, later = read_text(table, pair.earlier), read_text(table, pair.row_id)
-    marks = differences(earlier.text, later.text, table.compared_with())
+    marks = differences(earlier.text, later.text, table.options())
     texts = zip(("earlier row", "later row"), (earlier, later), marks)
     return ShownPair(pair.resemblance, [_show_text(name, text, marks) for name, text, marks in texts])
 
@@ -168,9 +176,9 @@ def _show_text(name: str, text: Text, marks: list[slice]) -> ShownText:
 
 def _have_tags(examples: dict[str, list[ShownPair]]) -> bool:
     """Whether more than half of the texts have an end tag, as HTML has them."""
-    texts = [text for pairs in examples.values() for pair in pairs for text in pair.texts]
-    shown = ["".join(piece.text for piece in text.pieces) for text in texts]
-    return 2 * sum(bool(re.search("</[a-zA-Z]", text)) for text in shown) > len(shown)
+    shown_texts = [text for pairs in examples.values() for pair in pairs for text in pair.texts]
+    texts = ["".join(piece.text for piece in text.pieces) for text in shown_texts]
+    return 2 * sum(bool(re.search("</[a-zA-Z]", text)) for text in texts) > len(texts)
 
 
 def _show_groups(table: Table, summary: Summary) -> list[ShownGroup]:
@@ -178,7 +186,7 @@ def _show_groups(table: Table, summary: Summary) -> list[ShownGroup]:
     groups: list[tuple[RowId, list[RowId]]] = []
     for first in summary.groups():
         near = read_group(table, first)
-        if len(near) > 1 and not any(first in others for _, others in groups):
+        if len(near) > 1 and not any(first in members for _, members in groups):
             groups.append((first, near))
     groups.sort(key=lambda group: len(group[1]), reverse=True)
     return [_show_group(table, first, near) for first, near in groups[:SHOWN_GROUPS]]
@@ -188,7 +196,7 @@ def _show_group(table: Table, first_id: RowId, near: list[RowId]) -> ShownGroup:
     """Some of the other rows of a group, and its first row with marks where any of these differs from it."""
     first = read_text(table, first_id)
     others = [read_text(table, row_id) for row_id in spread(near, MAX_SHOWN_OF_GROUP)]
-    marks = [differences(first.text, other.text, table.compared_with()) for other in others]
+    marks = [differences(first.text, other.text, table.options()) for other in others]
     return ShownGroup(
         f"{len(near) + 1} rows" if len(near) < MAX_GROUP_ROWS else f"More than {MAX_GROUP_ROWS:,} rows",
         _kind_of_group(marks),
@@ -199,15 +207,15 @@ def _show_group(table: Table, first_id: RowId, near: list[RowId]) -> ShownGroup:
 
 def _kind_of_group(marks: list[tuple[list[slice], list[slice]]]) -> str:
     if not any(in_first or in_other for in_first, in_other in marks):
-        return "copies"
+        return COPIES
     # A template has places where each row has words of its own.
-    slots, *of_others = [in_first for in_first, _ in marks]
-    is_template = any(all(any(overlap(slot, mark) for mark in others) for others in of_others) for slot in slots)
-    return "template" if is_template and len(marks) > 2 else "edited"
+    slots, *others = [in_first for in_first, _ in marks]
+    is_template = any(all(any(overlap(slot, mark) for mark in marks) for marks in others) for slot in slots)
+    return TEMPLATE if is_template and len(marks) > 2 else EDITED
 
 
-def _clean_up(table: Table) -> Composable:
-    """The command that deletes the rows that duplicate an earlier row which stays."""
+def _clean_up_command(table: Table) -> Composable:
+    """The command that deletes the rows that duplicate an earlier row that stays."""
     key = table.key or ["tableoid", "ctid"]
     scope = [Identifier(column.name) for column in table.scope]
     # Unlike IS NOT NULL, this is true of a composite value with a NULL in it.
@@ -224,17 +232,17 @@ def _clean_up(table: Table) -> Composable:
     )
 
 
-def _guard(table: Table) -> Composable:
+def _guard_command(table: Table) -> Composable:
     """The commands that mark near-duplicates by these limits or, in a table without a key, keep them out."""
     scope = [column.name for column in table.scope]
-    others = {"scope": scope, "among": table.among, "mark_column": "copy_of" if table.key else None}
+    arguments = {"scope": scope, "among": table.among, "mark_column": "copy_of" if table.key else None}
     mark = SQL(MARK).format(table=SQL(table.name)) if table.key else SQL("")
     return mark + SQL(GUARD).format(
         action="mark" if table.key else "reject",
         table=table.name,
         criterion=json.dumps(table.criterion, ensure_ascii=False),
         source=table.source,
-        others=SQL("").join(SQL(f", {name} => {{}}").format(value) for name, value in others.items() if value),
+        arguments=SQL("").join(SQL(f", {name} => {{}}").format(value) for name, value in arguments.items() if value),
     )
 
 

@@ -17,12 +17,12 @@ RowId = tuple[int, str]
 
 # Each row is compared with at most this many earlier near-duplicates, and as many earlier rows that resemble it less.
 MAX_NEAR_ROWS = 20
-MAX_GROUP_ROWS = 1000  # that are read, and counted
+MAX_GROUP_ROWS = 1000  # Rows that are read, and counted.
 # Texts that resemble each other less are not looked for: the bands find few of them.
 LEAST_SHOWN = 0.5
 # Neighbours in the table are often alike: the sample is drawn from this many times the pages that its rows fill.
 SAMPLED_PAGES_FACTOR = 10
-# What is read to be shown. The text of an HTML page may begin late.
+# Of a text, more is read than is shown: the text of an HTML page may begin late.
 MAX_KEY_CHARACTERS = 100
 MAX_TEXT_CHARACTERS = 100_000
 
@@ -47,7 +47,7 @@ LEFT JOIN LATERAL (
 WHERE {extension}.simhash_size(own.{column}::text, {options}::jsonb) IS NOT NULL
 """
 
-# The condition is about the earlier row: its names are those of the innermost query.
+# The names in the condition `among` are those of the earlier row, in the innermost query.
 NEAR_ROWS = """
 (
     SELECT tableoid, ctid, {column}, {place} AS place
@@ -68,7 +68,7 @@ SELECT near.* FROM {table} AS own CROSS JOIN LATERAL (
 WHERE own.tableoid = {tableoid} AND own.ctid = {ctid}::tid
 """
 
-# As the server prints names: a cast to text may call a function of whoever owns the type.
+# The labels are concatenated as the server prints them: a cast to text may call a function of the type's owner.
 TEXT = """
 SELECT left(concat_ws(', ', {labels}), {key_characters}), left(own.{column}::text, {text_characters}),
     length(own.{column}::text)
@@ -87,7 +87,7 @@ class Pair(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A text to show: what names its row, its beginning without markup, and its length."""
+    """A text to show: the labels of its row, its beginning without markup, and its length."""
 
     key: str
     text: str
@@ -115,7 +115,7 @@ def _query(table: Table, size: int) -> Composed:
         size=size,
         duplicates=_near_rows(table, least),
         others=_near_rows(table, min(least, LEAST_SHOWN)),
-        options=json.dumps(table.compared_with()),
+        options=json.dumps(table.options()),
     )
 
 
@@ -150,8 +150,8 @@ def _is_in_scope(column: Column) -> Composable:
     """Whether the row `other` has the same value in this column of the scope, and not NULL.
 
     By casts that the owner of a type has made, ``=`` may be another operator: that of enums, for example, does not take
-    a domain over an enum. So a column that is not plain is compared as a record, by the btree operators of its types,
-    which no index serves.
+    a domain over an enum. So a column that is not plain is compared as a record, by the btree operators of its type. No
+    index serves this comparison.
     """
     names = {"other": Identifier("other", column.name), "own": Identifier("own", column.name)}
     if column.is_plain:
@@ -161,10 +161,8 @@ def _is_in_scope(column: Column) -> Composable:
 
 
 def _order(table: Table, row: str) -> Composable:
-    """What rows are ordered by, as a record: records are compared by the order of btrees on their types.
-
-    Operators on the columns themselves might be others, by casts of whoever owns the types.
-    """
+    """The columns that decide which row is earlier, as a record: records are compared by the btree operators of their
+    types. By casts of the types' owners, operators on the columns themselves might be others."""
     columns = SQL(", ").join(Identifier(row, column) for column in (*table.order, "tableoid", "ctid"))
     return SQL("ROW({})::record").format(columns)
 

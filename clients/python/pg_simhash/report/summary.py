@@ -12,7 +12,7 @@ from .sample import Pair, RowId
 
 T = TypeVar("T")
 
-SHOWN_PAIRS = 4  # duplicates and, apart from them, others
+SHOWN_PAIRS = 4  # On each side of the limit.
 COUNTED_GROUPS = 20
 # The histogram of resemblances has bins of this width, and this many of them below the limit, which is the edge of a
 # bin. One bar has all smaller resemblances.
@@ -50,8 +50,8 @@ class Summary:
         firsts = [pairs[0] for pairs in clusters.values()]
         others = [pair for pairs in clusters.values() for pair in pairs[1:]]
         narrow, later = firsts[: SHOWN_PAIRS // 2], firsts[SHOWN_PAIRS // 2 :]
-        found = narrow + spread(later, SHOWN_PAIRS - len(narrow))
-        return found + spread(others, SHOWN_PAIRS - len(found))
+        examples = narrow + spread(later, SHOWN_PAIRS - len(narrow))
+        return examples + spread(others, SHOWN_PAIRS - len(examples))
 
     def at_least(self, resemblance: float) -> int:
         """The number of rows that would be duplicates by this limit; a lower bound below the limit of the criterion."""
@@ -81,10 +81,12 @@ class Summary:
 
 
 def interval(count: int, rows: int) -> tuple[float, float]:
-    """The 95 % confidence interval (Wilson 1927) of a share of the table's rows, from a sample: `count` of `rows` rows
-    have what is counted."""
-    z, share = 1.96, count / rows
-    middle, width = share + z * z / (2 * rows), z * math.sqrt(share * (1 - share) / rows + z * z / (4 * rows * rows))
+    """The 95 % confidence interval (Wilson 1927) of a share of the table's rows, if `count` of `rows` sampled rows are
+    in this share."""
+    z = 1.96
+    share = count / rows
+    middle = share + z * z / (2 * rows)
+    width = z * math.sqrt(share * (1 - share) / rows + z * z / (4 * rows * rows))
     low, high = ((middle + side * width) / (1 + z * z / rows) for side in (-1, 1))
     return max(low, 0), min(high, 1)
 

@@ -1,7 +1,7 @@
 """What the catalogue says about the table: the bands of its column that are indexed, its key, and its guard.
 
-Others may have made the database's search path, and functions and operators in the schemas on it. So the first query
-names all schemas, and the later ones run under a path of their own.
+Other users may have set the database's search path, and made functions and operators in the schemas on it. So the first
+query names all schemas, and the later ones run under a path of their own.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from psycopg import Connection
 from psycopg.rows import class_row
 from psycopg.sql import SQL, Composed, Identifier
 
-LIMITS = ("resemblance", "bands")  # the keys of a criterion that are no options of comparing texts
-MAX_COUNTED_ROWS = 10_000  # in tables that the planner takes for smaller
+LIMITS = ("resemblance", "bands")  # The keys of a criterion that are not options of comparing texts.
+MAX_COUNTED_ROWS = 10_000  # In a table of more rows, by the planner's estimate, the estimate is shown.
 
 EXTENSION = """
 SELECT nspname, quote_ident(nspname), extversion
@@ -26,7 +26,7 @@ FROM pg_extension JOIN pg_namespace AS n ON n.oid = extnamespace
 WHERE extname = 'pg_simhash'
 """
 
-NAMED = "SELECT pg_catalog.to_regclass(%s::pg_catalog.text)::pg_catalog.oid"
+TABLE_OID = "SELECT pg_catalog.to_regclass(%s::pg_catalog.text)::pg_catalog.oid"
 
 # A view calls functions of its owner with the rights of whoever reads it.
 RELATION = """
@@ -63,7 +63,7 @@ ORDER BY band
 # How PostgreSQL prints a band, after the schema: with the text, its number and, in a literal, the options.
 BAND = r"\.simhash_band\((.*?), (\d+)(?:, (E?)'((?:[^']|'')*)'::jsonb)?\)"
 
-# Guards that cannot be read come first: those without a criterion.
+# A guard that cannot be read has no criterion, and comes first.
 GUARD = """
 SELECT guard, action, criterion, scope, mark_column, among, unless, error FROM {extension}.simhash_guards()
 WHERE target = {table}::oid AND enabled <> 'D' AND (criterion IS NULL OR source = ANY ({sources}::text[]))
@@ -87,15 +87,15 @@ class Column:
     expressions: list[str]
     """How PostgreSQL prints the column, as a text."""
     is_plain: bool
-    """Whether ``=`` of two values is PostgreSQL's own: no cast of others can make it another, nor an ambiguous one."""
+    """Whether ``=`` of two values is PostgreSQL's own: no cast by another user can make it another, or ambiguous."""
     key_position: int | None
     """Its position in the primary key."""
 
 
 @dataclass(frozen=True)
 class Guard:
-    """The guard of the table. Somebody who may create triggers wrote its conditions, so the user of the command must
-    not run them: they are text to read."""
+    """The guard of the table. Its conditions are only shown: whoever may create triggers wrote them, so the user of the
+    command must not run them."""
 
     name: str
     action: str | None
@@ -134,25 +134,25 @@ class Table:
     key: list[str]
     """The columns of the primary key."""
     order: list[str]
-    """The columns whose values say which of two rows is earlier: one that was given, and the primary key."""
-    order_given: str | None
+    """The columns whose values decide which of two rows is earlier: the column of --order, and the primary key."""
+    order_column: str | None
     is_order_random: bool
-    """Whether rows are ordered by a key that begins with a UUID, because no other column was given."""
+    """Whether rows are ordered by a key that begins with a UUID, without a column of --order."""
     labels: list[str]
     """The columns by which the page names a row."""
     scope: list[Column]
     rows: int
     is_estimate: bool
     criterion: dict[str, Any]
-    """What makes a row a near-duplicate, complete, as simhash_guards shows it."""
+    """The criterion with all its keys, as simhash_guards shows it."""
     limits_from: str
-    """Where the criterion is from: "given" by the user, that of the "guard", or the "default" of a new guard."""
+    """Where the criterion is from, as the page says it after "the limits"."""
     among: str | None
     """A condition on the earlier row, in SQL that the user of the command has written; None if all rows count."""
     guard: Guard | None
 
-    def keeps_duplicates(self) -> bool:
-        """Whether rows near an earlier one may be there on purpose: by a condition, or with a mark."""
+    def allows_duplicates(self) -> bool:
+        """Whether rows near an earlier one may be stored on purpose: by a condition, or with a mark."""
         guard = self.guard
         return self.among is not None or guard is not None and any([guard.among, guard.unless, guard.mark_column])
 
@@ -161,51 +161,50 @@ class Table:
         names = {"table": self.sql, "column": Identifier(self.column), "extension": Identifier(self.extension)}
         return SQL(template).format(**names, **parts)
 
-    def compared_with(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
         """The options with which texts are compared."""
         return {key: value for key, value in self.criterion.items() if key not in LIMITS}
 
 
-def read_table(connection: Connection[Any], given: argparse.Namespace) -> Table:
-    """Reads the catalogue, for the arguments of the command."""
-    [[oid]] = connection.execute(NAMED, [given.table])
+def read_table(connection: Connection[Any], arguments: argparse.Namespace) -> Table:
+    [[oid]] = connection.execute(TABLE_OID, [arguments.table])
     connection.execute("SET LOCAL search_path = pg_catalog, pg_temp")
     extension, quoted_extension, version = _read_extension(connection)
-    name, *qualified = _read_relation(connection, oid, given.table)
+    name, *qualified = _read_relation(connection, oid, arguments.table)
     sql = Identifier(*qualified)
     with connection.cursor(row_factory=class_row(Column)) as cursor:
         columns = {column.name: column for column in cursor.execute(COLUMNS, [oid])}
-    _check_columns(columns, name, given)
-    column = columns[given.column]
-    options = _options(connection, oid, name, column, quoted_extension)
-    guard = _guard(connection, oid, column, extension)
-    is_given = given.criterion is not None or given.among is not None
+    _check_columns(columns, name, arguments)
+    column = columns[arguments.column]
+    options = _read_options(connection, oid, name, column, quoted_extension)
+    guard = _read_guard(connection, oid, column, extension)
+    is_given = arguments.criterion is not None or arguments.among is not None
     criterion = None if guard is None else guard.criterion
-    if criterion is None or given.criterion is not None:
-        criterion = _complete(connection, extension, {**options, **(given.criterion or {})})
-    scope = given.scope or (guard and guard.scope) or []
+    if criterion is None or arguments.criterion is not None:
+        criterion = _complete_criterion(connection, extension, {**options, **(arguments.criterion or {})})
+    scope = arguments.scope or (guard and guard.scope) or []
     keys = sorted((column.key_position, column.name) for column in columns.values() if column.key_position is not None)
     key = [name for _, name in keys]
-    rows, is_estimate = _rows(connection, sql, given.column)
+    rows, is_estimate = _count_rows(connection, sql, arguments.column)
     return Table(
         connection=connection,
         name=name,
         sql=sql,
-        column=given.column,
+        column=arguments.column,
         source=column.expressions[0],
         extension=extension,
         version=version,
         key=key,
-        order=list(dict.fromkeys([*([given.order] if given.order else []), *key])),
-        order_given=given.order,
-        is_order_random=not given.order and bool(key) and columns[key[0]].type == "uuid",
-        labels=given.label or key or ["ctid"],
+        order=list(dict.fromkeys([*([arguments.order] if arguments.order else []), *key])),
+        order_column=arguments.order,
+        is_order_random=not arguments.order and bool(key) and columns[key[0]].type == "uuid",
+        labels=arguments.label or key or ["ctid"],
         scope=[columns[name] for name in scope],
         rows=rows,
         is_estimate=is_estimate,
         criterion=criterion,
-        limits_from="given" if is_given else "default" if guard is None else "guard",
-        among=given.among,
+        limits_from="that were asked for" if is_given else "of the table's guard" if guard else "of a new guard",
+        among=arguments.among,
         guard=guard,
     )
 
@@ -226,19 +225,19 @@ def _read_relation(connection: Connection[Any], oid: int, table: str) -> tuple[s
     return tuple(row)
 
 
-def _check_columns(columns: dict[str, Column], table: str, given: argparse.Namespace) -> None:
-    for name in [given.column, *(given.label or []), *(given.scope or []), *([given.order] if given.order else [])]:
+def _check_columns(columns: dict[str, Column], table: str, arguments: argparse.Namespace) -> None:
+    for name in [arguments.column, *arguments.label, *arguments.scope, *([arguments.order] if arguments.order else [])]:
         if name not in columns:
             raise ReportError(f'column "{name}" of table {table} does not exist', f"It has: {', '.join(columns)}.")
-    if not columns[given.column].is_text:
-        message = f'column "{given.column}" is of type {columns[given.column].type}'
+    if not columns[arguments.column].is_text:
+        message = f'column "{arguments.column}" is of type {columns[arguments.column].type}'
         raise ReportError(message, "The report compares texts.")
 
 
-def _options(connection: Connection[Any], oid: int, table: str, column: Column, extension: str) -> dict[str, Any]:
+def _read_options(connection: Connection[Any], oid: int, table: str, column: Column, extension: str) -> dict[str, Any]:
     """The options of the column's bands that are indexed; if there are several, those with the most bands."""
     numbers: defaultdict[str, set[int]] = defaultdict(set)
-    others = set()
+    other_sources = set()
     for (band,) in connection.execute(BANDS, [oid]):
         if call := re.fullmatch(re.escape(extension) + BAND, band, re.DOTALL):
             source, number, escape, literal = call.groups()
@@ -246,27 +245,27 @@ def _options(connection: Connection[Any], oid: int, table: str, column: Column, 
             if source in column.expressions:
                 numbers[options.replace("\\\\", "\\") if escape else options].add(int(number))
             else:
-                others.add(source)
+                other_sources.add(source)
     if not numbers:
         command = SQL("SELECT simhash_index({}, {})").format(table, column.expressions[0])
         hint = f"Make them first: {command.as_string()}."
-        if others:
-            hint = f"There are bands of {', '.join(sorted(others))}: name a column of it."
+        if other_sources:
+            hint = f"There are bands of {', '.join(sorted(other_sources))}: name a column of it."
         raise ReportError(f'no index of table {table} has bands of column "{column.name}"', hint)
     options = max(numbers, key=lambda options: len(numbers[options]))
     try:
         return dict(json.loads(options))
     except (ValueError, TypeError, RecursionError):
-        # An index of an empty table may have any.
+        # An index of an empty table may have any document.
         hint = "Drop these indexes, and call simhash_index."
         raise ReportError(f"the options of the indexes of table {table} cannot be read", hint) from None
 
 
-def _guard(connection: Connection[Any], oid: int, column: Column, extension: str) -> Guard | None:
+def _read_guard(connection: Connection[Any], oid: int, column: Column, extension: str) -> Guard | None:
     """The guard that compares the texts of the column."""
     query = SQL(GUARD).format(extension=Identifier(extension), table=oid, sources=column.expressions)
-    for found in connection.execute(query):
-        guard = Guard(*found)
+    for row in connection.execute(query):
+        guard = Guard(*row)
         if guard.criterion is None:
             hint = "Drop this trigger, or create it anew."
             raise ReportError(f'guard "{guard.name}" cannot be read: {guard.error}', hint)
@@ -275,8 +274,8 @@ def _guard(connection: Connection[Any], oid: int, column: Column, extension: str
     return None
 
 
-def _complete(connection: Connection[Any], extension: str, document: dict[str, Any]) -> dict[str, Any]:
-    """The criterion of a guard that is given this document."""
+def _complete_criterion(connection: Connection[Any], extension: str, document: dict[str, Any]) -> dict[str, Any]:
+    """The criterion of a guard with this document."""
     schema, criterion = Identifier(extension), json.dumps(document)
     # The server says what is wrong with the document.
     connection.execute(SQL("SELECT {}.simhash_near(''::text, ''::text, {}::jsonb)").format(schema, criterion))
@@ -287,7 +286,7 @@ def _complete(connection: Connection[Any], extension: str, document: dict[str, A
     return dict(complete)
 
 
-def _rows(connection: Connection[Any], table: Identifier, column: str) -> tuple[int, bool]:
+def _count_rows(connection: Connection[Any], table: Identifier, column: str) -> tuple[int, bool]:
     """The number of rows with a text, and whether it is the planner's estimate."""
     names = {"table": table, "column": Identifier(column)}
     query = SQL("EXPLAIN (FORMAT JSON) SELECT FROM {table} WHERE {column} IS NOT NULL").format(**names)

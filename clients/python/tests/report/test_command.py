@@ -151,10 +151,10 @@ class Counts(WithDatabase):
         self.create_table("many", [f"word{number} a b c" for number in range(20_000)] + [None] * 20_000)
         self.sql("ANALYZE report.many")
         page = self.report("report.many", "--sample", "500")
-        self.assertRegex(page, r"500 of about (19|20|21),\d\d\d rows with a text looked up")
+        self.assertRegex(page, r"500 of about (19|20|21),\d\d\d rows with a text were looked up")
         # What the sample says about the table, and how well: none of 500 is up to 0.8 % of it.
         self.assertRegex(page, r"an earlier row: 0 of the sample, about 0 \(0 to 1[456]\d\) of the table\.")
-        self.assertIn("hold for 95 of 100 samples", page)
+        self.assertIn("Ranges for the table are 95 % confidence intervals", page)
         self.assertRegex(self.progress, "^looked up 200 rows\n(.*\n)*looked up 500 rows; writing the page\n$")
 
 
@@ -193,7 +193,7 @@ class Contents(WithDatabase):
         )
         self.sql(f"ALTER TABLE {name} ADD PRIMARY KEY (id)")
         self.sql(f"SELECT simhash_index('{name}', 'body')")
-        self.assertIn("a UUID, which may be random", self.report(name, "--label", "number"))
+        self.assertIn("UUIDs may be random", self.report(name, "--label", "number"))
         for arguments, first in ((["--order", "created"], 5), (["--order", "number"], 1)):
             with self.subTest(arguments), self.connection.transaction(force_rollback=True):
                 page = html.unescape(self.report(name, "--label", "number", *arguments))
@@ -244,7 +244,7 @@ class Contents(WithDatabase):
         groups = re.findall('<article class="group">(.*?)</article>', page, re.DOTALL)
         said = [re.search("<b>(.*?)</b>: (.*?)</p>", group).groups() for group in groups]
         copies, edited = "the same words in all that were compared", "copies of which some are edited"
-        template = "perhaps a template, since in the same place each has words of its own"
+        template = "perhaps a template: in the same place, each has words of its own"
         self.assertEqual(said, [("5 rows", copies), ("4 rows", template), ("3 rows", edited)])
         marks = [sorted(re.findall("<mark>(.*?)</mark>", group)) for group in groups]
         self.assertEqual(marks, [[], ["Name0", "Name1", "Name2", "Name3"], ["more"]])
@@ -262,7 +262,7 @@ class Indexes(WithDatabase):
             self.sql("SELECT simhash_index(%s, 'body', %s, bands => %s)", name, options, bands)
             with psycopg.connect() as connection:
                 found = table.read_table(connection, argument_parser().parse_args(["", name, "body"]))
-            self.assertEqual(found.compared_with(), json.loads("{}" if bands == 4 else options))
+            self.assertEqual(found.options(), json.loads("{}" if bands == 4 else options))
 
     def test_names(self):
         """A % in the names of the table, its column and the extension's schema."""
