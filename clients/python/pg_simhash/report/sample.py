@@ -41,6 +41,7 @@ LEFT JOIN LATERAL (
     FROM ({duplicates} UNION ALL {others}) AS earlier
     CROSS JOIN LATERAL
         {extension}.simhash_resemblance(own.{column}::text, earlier.{column}::text, {options}::jsonb) AS resemblance
+    WHERE is_near OR resemblance < {limit}
     ORDER BY resemblance DESC, place
     LIMIT 1
 ) AS near ON true
@@ -50,7 +51,7 @@ WHERE {extension}.simhash_size(own.{column}::text, {options}::jsonb) IS NOT NULL
 # The names in the condition `among` are those of the earlier row, in the innermost query.
 NEAR_ROWS = """
 (
-    SELECT tableoid, ctid, {column}, {place} AS place
+    SELECT tableoid, ctid, {column}, {place} AS place, {is_near} AS is_near
     FROM {table} AS other
     WHERE {extension}.simhash_near(other.{column}::text, own.{column}::text, {criterion}::jsonb)
         AND {within} AND ({among}
@@ -113,18 +114,24 @@ def _query(table: Table, size: int) -> Composed:
         columns=SQL(", ").join(map(Identifier, dict.fromkeys(columns))),
         percent=min(100 * SAMPLED_PAGES_FACTOR * size / max(table.rows, 1), 100),
         size=size,
-        duplicates=_near_rows(table, least),
-        others=_near_rows(table, min(least, LEAST_SHOWN)),
+        limit=least,
+        duplicates=_near_rows(table, least, is_near=True),
+        others=_near_rows(table, min(least, LEAST_SHOWN), is_near=False),
         options=json.dumps(table.options()),
     )
 
 
-def _near_rows(table: Table, least: float) -> Composed:
-    """Some earlier rows that resemble the row `own` at least so much, by the bands of the criterion."""
+def _near_rows(table: Table, least: float, *, is_near: bool) -> Composed:
+    """Some earlier rows that resemble the row `own` at least so much, by the bands of the criterion.
+
+    ``is_near`` says whether that makes them near-duplicates. Of other rows, those do not count that resemble it as much
+    as a near-duplicate: their fingerprints differ too much.
+    """
     within = SQL("{} < {}").format(_order(table, "other"), _order(table, "own"))
     return table.query(
         NEAR_ROWS,
         place=_order(table, "other"),
+        is_near=is_near,
         criterion=json.dumps({**table.criterion, "resemblance": least}),
         within=SQL(" AND ").join([within, *map(_is_in_scope, table.scope)]),
         among=SQL(table.among or "true"),
