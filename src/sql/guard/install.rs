@@ -148,7 +148,7 @@ impl AskedGuard {
         let members = Members::read(table.oid, table.oid)?;
         let can_guard = |&member: &pg_sys::Oid| check_can_guard(&Relation::open(member), &scope);
         members.all.iter().try_for_each(can_guard)?;
-        let scope_columns: Vec<_> = GuardScope::new(relation, &scope)?.columns().collect();
+        let scope_columns: Vec<_> = GuardScope::new(relation, &scope)?.attnums().collect();
         let asked = self.criterion.map_or_else(|| AskedCriterion::from_json("{}".to_owned()), Ok)?;
         let (source, criterion) = find_source(self.source.as_ref(), &members, &asked, self.schema)?;
         let mark_column = self.mark_column.filter(|mark| !mark.is_empty());

@@ -28,7 +28,7 @@ pub const MAX_SPLIT_DISTANCE: u32 = 16;
 /// Slices smaller than this are never split.
 pub const MIN_SPLIT_ROWS: usize = 32;
 
-/// Bit counts 0 to 64.
+/// The number of bit counts, 0 to 64.
 const BIT_COUNTS: usize = 65;
 
 /// The cheapest way to search a slice.
@@ -39,20 +39,21 @@ pub struct Choice {
     pub block_worth: Option<u32>,
 }
 
-/// The cheapest choices, by the size of a slice, the bits that tell its fingerprints apart, and the distance that is
-/// possible on these bits. A choice is computed when it is first asked for.
+/// The cheapest choices, by the length of a slice, the number of bits that tell its fingerprints apart, and the budget:
+/// the largest distance that is still possible on these bits. A choice is computed when it is first asked for.
 pub struct Plan {
-    sizes: usize,
+    /// The number of lengths that the plan distinguishes.
+    lengths: usize,
     choices: Vec<Option<Choice>>,
 }
 
 impl Plan {
     /// A plan for slices of at most `len` fingerprints.
     pub fn new(len: usize, max_distance: u32) -> Result<Self> {
-        let sizes = if len < MIN_SPLIT_ROWS { 0 } else { size(len) as usize + 1 };
+        let lengths = if len < MIN_SPLIT_ROWS { 0 } else { half_bits(len) as usize + 1 };
         let budgets = max_distance.min(MAX_SPLIT_DISTANCE) as usize + 1;
-        let choices = filled(sizes * BIT_COUNTS * budgets, None, &|| ())?;
-        Ok(Self { sizes, choices })
+        let choices = filled(lengths * BIT_COUNTS * budgets, None, &|| ())?;
+        Ok(Self { lengths, choices })
     }
 
     /// The cheapest way to find the pairs at a distance of at most `budget` among `len` fingerprints of `bits` bits.
@@ -60,22 +61,22 @@ impl Plan {
         if len < MIN_SPLIT_ROWS || budget > MAX_SPLIT_DISTANCE {
             return Choice { cost: compare_all_cost(len as f64), block_worth: None };
         }
-        self.choice(size(len), bits.min(64), budget)
+        self.choice(half_bits(len), bits.min(64), budget)
     }
 
-    /// The choice for 2^(`size` / 2) fingerprints.
-    fn choice(&mut self, size: u32, bits: u32, budget: u32) -> Choice {
-        let len = (f64::from(size) / 2.0).exp2();
+    /// The choice for 2^(`half_bits` / 2) fingerprints.
+    fn choice(&mut self, half_bits: u32, bits: u32, budget: u32) -> Choice {
+        let len = (f64::from(half_bits) / 2.0).exp2();
         let mut best = Choice { cost: compare_all_cost(len), block_worth: None };
         if len < MIN_SPLIT_ROWS as f64 {
             return best;
         }
-        let index = (budget as usize * BIT_COUNTS + bits as usize) * self.sizes + size as usize;
+        let index = (budget as usize * BIT_COUNTS + bits as usize) * self.lengths + half_bits as usize;
         if let Some(choice) = self.choices[index] {
             return choice;
         }
         let blocks = budget + 1;
-        let largest_worth = MAX_BITS.min(bits / blocks).min(size / 2);
+        let largest_worth = MAX_BITS.min(bits / blocks).min(half_bits / 2);
         for block_worth in 1..=largest_worth {
             let buckets = f64::from(block_worth).exp2();
             let mut cost = SLICE_NS + f64::from(blocks) * (scatter_cost(len) + buckets * BUCKET_NS);
@@ -83,10 +84,10 @@ impl Plan {
                 if cost >= best.cost {
                     break;
                 }
-                let (rest, budget) = (bits - (block + 1) * block_worth, budget - block);
+                let rest_bits = bits - (block + 1) * block_worth;
                 cost += buckets
-                    * match size.checked_sub(2 * block_worth) {
-                        Some(size) => self.choice(size, rest, budget).cost,
+                    * match half_bits.checked_sub(2 * block_worth) {
+                        Some(half_bits) => self.choice(half_bits, rest_bits, budget - block).cost,
                         None => compare_all_cost(len / buckets),
                     };
             }
@@ -110,7 +111,7 @@ pub fn scatter_cost(len: f64) -> f64 {
 }
 
 /// A number of fingerprints as the exponent of the nearest power of the square root of two; at most 64.
-fn size(len: usize) -> u32 {
+fn half_bits(len: usize) -> u32 {
     (2.0 * (len as f64).log2()).round() as u32
 }
 

@@ -45,7 +45,7 @@ impl MarkColumn {
 /// The position, in the primary key, of the column that identifies a row within the scope: the only column outside the
 /// scope, or the only column of the key. None if such a column does not exist.
 fn identifying_column(key: &[&Column], scope: &GuardScope) -> Option<usize> {
-    let is_outside = |position: &usize| !scope.columns().any(|scope| scope == key[*position].attnum);
+    let is_outside = |position: &usize| !scope.attnums().any(|scope| scope == key[*position].attnum);
     let mut outside = (0..key.len()).filter(is_outside);
     match (outside.next(), outside.next()) {
         (Some(position), None) => Some(position),

@@ -26,7 +26,10 @@ struct ScopeColumn {
 }
 
 /// The values that a row has in the scope columns of a guard.
-pub struct GuardScopeValues<'a>(Vec<Option<Datum>>, PhantomData<&'a ()>);
+pub struct GuardScopeValues<'a> {
+    values: Vec<Option<Datum>>,
+    row: PhantomData<Row<'a>>,
+}
 
 impl GuardScope {
     /// Reads the columns. An error if one does not exist, is generated, or has a type without equality.
@@ -34,13 +37,13 @@ impl GuardScope {
         names.iter().map(|name| ScopeColumn::new(table, name)).collect::<Result<_, _>>().map(Self)
     }
 
-    pub fn columns(&self) -> impl Iterator<Item = i16> {
+    pub fn attnums(&self) -> impl Iterator<Item = i16> {
         self.0.iter().map(|scope| scope.column.attnum)
     }
 
     /// The positions of these columns in the scope; None if the scope lacks a column.
-    pub fn positions(&self, columns: &[i16]) -> Option<Vec<usize>> {
-        columns.iter().map(|column| self.columns().position(|own| own == *column)).collect()
+    pub fn positions(&self, attnums: &[i16]) -> Option<Vec<usize>> {
+        attnums.iter().map(|attnum| self.attnums().position(|own| own == *attnum)).collect()
     }
 
     /// Scan keys that find the rows with these values, in an index whose first keys are the scope columns at these
@@ -52,22 +55,22 @@ impl GuardScope {
         let scan_key = |(attnum, &position): (i16, &usize)| {
             let ScopeColumn { column, equality, .. } = &self.0[position];
             // SAFETY: the function is the equality of the column's type, as in the index.
-            unsafe { equality_key(attnum, *equality, column.collation, values.0[position]) }
+            unsafe { equality_key(attnum, *equality, column.collation, values.values[position]) }
         };
         (1..).zip(positions).map(scan_key).collect()
     }
 
     /// The scope values of a row, which live as long as the row.
     pub fn of_row<'a>(&self, row: Row<'a>) -> GuardScopeValues<'a> {
-        GuardScopeValues(self.columns().map(|column| row.value(column)).collect(), PhantomData)
+        GuardScopeValues { values: self.attnums().map(|attnum| row.value(attnum)).collect(), row: PhantomData }
     }
 
     /// Whether a row has these scope values. NULL equals NULL.
     pub fn has_values(&self, row: Row<'_>, values: &GuardScopeValues<'_>) -> bool {
-        self.0.iter().zip(&values.0).all(|(scope, value)| match (row.value(scope.column.attnum), *value) {
+        self.0.iter().zip(&values.values).all(|(scope, value)| match (row.value(scope.column.attnum), *value) {
             (None, None) => true,
             (Some(a), Some(b)) => {
-                // SAFETY: both values are of the column's type, and the function is that type's equality.
+                // SAFETY: a guard's tables have columns of the same types. The function is the equality of this type.
                 let result = unsafe { pg_sys::OidFunctionCall2Coll(scope.equality, scope.column.collation, a, b) };
                 result != Datum::from(false)
             }
@@ -79,13 +82,13 @@ impl GuardScope {
     /// hash function.
     pub fn hash(&self, values: &GuardScopeValues<'_>) -> u64 {
         let hash_value = |(scope, value): (&ScopeColumn, &Option<Datum>)| match (scope.hash, value) {
-            // SAFETY: a value of the column's type, and the function is that type's hash function.
+            // SAFETY: the value is of the column's type, and the function is the hash function of this type.
             (Some(hash), Some(value)) => unsafe {
                 pg_sys::OidFunctionCall1Coll(hash, scope.column.collation, *value).value() as u32
             },
             (_, value) => u32::from(value.is_some()),
         };
-        let hashes = self.0.iter().zip(&values.0).map(hash_value);
+        let hashes = self.0.iter().zip(&values.values).map(hash_value);
         hashes.fold(0, |all: u64, hash| (all ^ u64::from(hash)).wrapping_mul(GOLDEN_RATIO).rotate_left(32))
     }
 }

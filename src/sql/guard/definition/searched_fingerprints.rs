@@ -45,7 +45,7 @@ impl SearchedFingerprints {
     pub fn read(table: &Relation, source: Expression, scope: &GuardScope, max_distance: i32) -> Result<Self> {
         let fingerprint = fingerprint(table, source)?;
         let blocks = blocks_in(table, table.open_indexes(), fingerprint, ExpressionForm::Stored);
-        let columns: Vec<_> = scope.columns().collect();
+        let columns: Vec<_> = scope.attnums().collect();
         let is_usable = |scoped: &&ScopedBlock| {
             !scoped.block.is_partial && scoped.has_default_equality && scoped.is_within(&columns)
         };

@@ -72,14 +72,14 @@ impl SearchedTable {
 
     /// Whether an UPDATE leaves the scope and the source as they are, byte for byte.
     pub fn is_unchanged(&self, old: Row<'_>, new: Row<'_>) -> bool {
-        old.has_same_values(new, self.scope.columns().chain(self.expressions.source.new_row_columns.iter().copied()))
+        old.has_same_values(new, self.scope.attnums().chain(self.expressions.source.new_row_columns.iter().copied()))
     }
 
     /// Whether the rows that the guard finds, or the keys that it reports, depend on this column.
     pub fn depends_on(&self, column: i16) -> bool {
         let GuardExpression { new_row_columns, stored_row_columns, .. } = &self.expressions.source;
         self.primary_key.columns().any(|key_column| key_column.attnum == column)
-            || self.scope.columns().any(|scope| scope == column)
+            || self.scope.attnums().any(|scope| scope == column)
             || [new_row_columns, stored_row_columns, &self.partition_columns]
                 .into_iter()
                 .flatten()

@@ -31,10 +31,16 @@ pub struct UniqueIndexes {
     /// Whether the INSERT may have to wait for a row that is only locked, because ON CONFLICT would update it.
     waits_for_locks: bool,
     /// The columns that the indexes depend on, directly or through generated columns; 0 for the whole row.
-    columns: Vec<i16>,
-    /// The table, and a slot for the new row with its generated columns, which PostgreSQL computes after the trigger.
-    /// None if no index depends on them.
-    generated: Option<(*mut pg_sys::ResultRelInfo, *mut pg_sys::TupleTableSlot)>,
+    attnums: Vec<i16>,
+    /// None if no index depends on a generated column.
+    generated: Option<GeneratedColumns>,
+}
+
+/// Computes the generated columns of new rows. PostgreSQL does so after the trigger.
+struct GeneratedColumns {
+    table: *mut pg_sys::ResultRelInfo,
+    /// For the new row with its generated columns.
+    slot: *mut pg_sys::TupleTableSlot,
 }
 
 /// The limit on the columns of an index.
@@ -82,11 +88,44 @@ impl ConflictingRows {
     }
 }
 
+impl GeneratedColumns {
+    /// # Safety
+    /// The table stays open, and the current memory context lives, as long as the result is used.
+    unsafe fn new(table: &Relation) -> Self {
+        // SAFETY: the caller passes an open table.
+        unsafe {
+            let relation = pg_sys::palloc0(size_of::<pg_sys::ResultRelInfo>()).cast::<pg_sys::ResultRelInfo>();
+            (*relation).type_ = pg_sys::NodeTag::T_ResultRelInfo;
+            pg_sys::InitResultRelInfo(relation, table.as_ptr(), 1, std::ptr::null_mut(), 0);
+            let columns = pg_sys::CreateTupleDescCopy(table.rd_att);
+            let slot = pg_sys::MakeSingleTupleTableSlot(columns, &raw const pg_sys::TTSOpsVirtual);
+            Self { table: relation, slot }
+        }
+    }
+
+    /// The new row with its generated columns. It is valid until the next row.
+    ///
+    /// # Safety
+    /// The row belongs to the table that `self` was made for, and the executor state lives.
+    unsafe fn compute<'a>(&'a self, new: Row<'a>, executor: *mut pg_sys::EState) -> Row<'a> {
+        let Self { table, slot } = *self;
+        // SAFETY: the caller passes a row of the table, and the slot has the columns of that table.
+        unsafe {
+            pg_sys::ExecCopySlot(slot, new.slot());
+            (*slot).tts_tableOid = (*new.slot()).tts_tableOid;
+            pg_sys::ExecComputeStoredGenerated(table, executor, slot, pg_sys::CmdType::CMD_INSERT);
+            Row::new(slot)
+        }
+    }
+}
+
 impl UniqueIndexes {
-    /// Reads the unique indexes of a table, which stays open as long as the result is used. The result lives in the
-    /// current memory context. `waits_for_locks` says whether the statement may update rows by ON CONFLICT.
-    pub fn new(table: &Relation, waits_for_locks: bool) -> Self {
-        let (mut indexes, mut needed) = (Vec::new(), Vec::new());
+    /// Reads the unique indexes of a table. `waits_for_locks` says whether ON CONFLICT may update rows.
+    ///
+    /// # Safety
+    /// The table stays open, and the current memory context lives, as long as the result is used.
+    pub unsafe fn new(table: &Relation, waits_for_locks: bool) -> Self {
+        let (mut indexes, mut attnums) = (Vec::new(), Vec::new());
         // SAFETY: the table and its indexes are open. The lists of an IndexInfo hold valid expressions of the table's
         // columns.
         unsafe {
@@ -97,12 +136,12 @@ impl UniqueIndexes {
                 }
                 let info = pg_sys::BuildIndexInfo(index.as_ptr());
                 pg_sys::BuildSpeculativeIndexInfo(index.as_ptr(), info);
-                let expressions =
-                    expressions((*info).ii_Expressions).into_iter().chain(expressions((*info).ii_Predicate));
-                needed.extend(expressions.flat_map(Expression::own_columns));
-                let columns = &(&(*info).ii_IndexAttrNumbers)[..(*info).ii_NumIndexKeyAttrs as usize];
+                for list in [(*info).ii_Expressions, (*info).ii_Predicate] {
+                    attnums.extend(expressions(list).into_iter().flat_map(Expression::own_columns));
+                }
+                let keys = &(&(*info).ii_IndexAttrNumbers)[..(*info).ii_NumIndexKeyAttrs as usize];
                 // The attnum 0 stands for an expression.
-                needed.extend(columns.iter().copied().filter(|&column| column != 0));
+                attnums.extend(keys.iter().copied().filter(|&attnum| attnum != 0));
                 indexes.push((oid, info));
             }
             // An expression of the whole row depends on column 0.
@@ -110,26 +149,20 @@ impl UniqueIndexes {
                 0 => Column::all(table).any(|column| column.is_stored),
                 _ => Column::at(table, attnum).is_some_and(|column| column.is_stored),
             };
-            let generated = needed.iter().any(is_generated).then(|| {
-                let relation = pg_sys::palloc0(size_of::<pg_sys::ResultRelInfo>()).cast::<pg_sys::ResultRelInfo>();
-                (*relation).type_ = pg_sys::NodeTag::T_ResultRelInfo;
-                pg_sys::InitResultRelInfo(relation, table.as_ptr(), 1, std::ptr::null_mut(), 0);
-                let columns = pg_sys::CreateTupleDescCopy(table.rd_att);
-                (relation, pg_sys::MakeSingleTupleTableSlot(columns, &raw const pg_sys::TTSOpsVirtual))
-            });
-            let columns_behind = |column| generation_of(table, column).map_or(vec![column], Expression::own_columns);
+            let generated = attnums.iter().any(is_generated).then(|| GeneratedColumns::new(table));
+            let sources_of = |attnum| generation_of(table, attnum).map_or(vec![attnum], Expression::own_columns);
             // The only system column that an expression can have is the table's OID, which is the same for all rows.
-            let columns = needed.into_iter().flat_map(columns_behind).filter(|&column| column >= 0).collect();
+            let attnums = attnums.into_iter().flat_map(sources_of).filter(|&attnum| attnum >= 0).collect();
             let executor = pg_sys::CreateExecutorState();
             let context = pg_sys::MakePerTupleExprContext(executor);
-            Self { indexes, executor, context, waits_for_locks, columns, generated }
+            Self { indexes, executor, context, waits_for_locks, attnums, generated }
         }
     }
 
     /// Whether an UPDATE changes none of the columns that the indexes depend on. Otherwise, a new row with the key of
     /// the old version may no longer conflict with this row, and is then stored.
     pub fn has_unchanged_keys(&self, old: Row<'_>, new: Row<'_>) -> bool {
-        !self.columns.contains(&0) && new.has_same_values(old, self.columns.iter().copied())
+        !self.attnums.contains(&0) && new.has_same_values(old, self.attnums.iter().copied())
     }
 
     /// Looks for rows that conflict with the new row.
@@ -140,9 +173,9 @@ impl UniqueIndexes {
         let slot = TableSlot::new(table);
         let mut rows = ConflictingRows::default();
         // SAFETY: the caller passes the table that the indexes belong to, and a row of it. Values live until the
-        // per-row memory is reset, at the end.
+        // per-row memory is reset, at the end. `|_| true` does not panic.
         unsafe {
-            let new = self.with_generated_columns(new);
+            let new = self.generated.as_ref().map_or(new, |generated| generated.compute(new, self.executor));
             for &(index, info) in &self.indexes {
                 let index = Relation::open(index);
                 let Some(mut keys) = self.keys(&index, &mut *info, new) else { continue };
@@ -155,21 +188,6 @@ impl UniqueIndexes {
             pg_sys::MemoryContextReset((*self.context).ecxt_per_tuple_memory);
         }
         rows
-    }
-
-    /// The new row with its generated columns, if indexes depend on one. It is valid until the next row.
-    ///
-    /// # Safety
-    /// The row belongs to the table that `self` was made for.
-    unsafe fn with_generated_columns<'a>(&'a self, new: Row<'a>) -> Row<'a> {
-        let Some((relation, slot)) = self.generated else { return new };
-        // SAFETY: the caller passes a row of the table, and the slot has the columns of that table.
-        unsafe {
-            pg_sys::ExecCopySlot(slot, new.slot());
-            (*slot).tts_tableOid = (*new.slot()).tts_tableOid;
-            pg_sys::ExecComputeStoredGenerated(relation, self.executor, slot, pg_sys::CmdType::CMD_INSERT);
-            Row::new(slot)
-        }
     }
 
     /// Scan keys that find the new row's key in an index; None if the index omits the row, or if a NULL in the key

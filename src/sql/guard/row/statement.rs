@@ -170,9 +170,11 @@ impl<'a> NewRow<'a> {
     fn unique_indexes(self) -> &'a UniqueIndexes {
         let Statement { unique_indexes, evaluator, .. } = self.statement;
         unique_indexes.get_or_init(|| {
-            // SAFETY: the statement's memory context exists.
-            let waits_for_locks = unsafe { may_lock_on_conflict(evaluator.memory()) };
-            evaluator.in_memory(|| UniqueIndexes::new(&self.event.table(), waits_for_locks))
+            // SAFETY: the statement's memory context exists, and the statement has opened its table.
+            unsafe {
+                let waits_for_locks = may_lock_on_conflict(evaluator.memory());
+                evaluator.in_memory(|| UniqueIndexes::new(&self.event.table(), waits_for_locks))
+            }
         })
     }
 
