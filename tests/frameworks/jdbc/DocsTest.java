@@ -61,7 +61,7 @@ class DocsTest {
         try {
             docs.insert(body);
         } catch (Docs.NearDuplicate refusal) {
-            // 599 of the 601 words of both texts are in both.
+            // Of 601 words and 600 pairs of neighbours, 599 and 598 are in both.
             var expected = "\\{\"key\": ?\\{\"id\": ?1\\}, ?\"resemblance\": ?0\\.997\\}";
             assertEqual(true, refusal.getMessage().matches(expected));
             return;
