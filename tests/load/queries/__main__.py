@@ -41,7 +41,6 @@ FORMS = (
     "wrapped({fingerprint}, {query}, {distance})",
     "twice_wrapped({query}, {distance}, {fingerprint})",
     "simhash_near(max_distance => {distance}, query => {query}, fingerprint => {fingerprint})",
-    "simhash_near(max_distance => {distance}, query => {query}, fingerprint => {fingerprint})",
     "({fingerprint} <~> {query} <= {distance})",
     "({distance} >= hamming({query}, {fingerprint}))",
     "(hamming({fingerprint}, {query}) < {distance} + 1)",

@@ -132,13 +132,13 @@ class Guards(OnCoordinator):
 
 
 class Commands(OnCoordinator):
-    def distribute(self, table, guard=None):
-        """A new table of a tenant, a key and a fingerprint, distributed by the tenant and attached."""
+    def distribute(self, table, action):
+        """A new table of a tenant, a key and a fingerprint, distributed by the tenant, attached and guarded."""
         self.on_coordinator(
             f"CREATE TABLE {table} (tenant integer, id bigint, fp bigint, PRIMARY KEY (tenant, id))",
             f"SELECT create_distributed_table('{table}', 'tenant', shard_count => 1, colocate_with => 'none')",
             f"SELECT simhash_attach('{table}', 'fp')",
-            f"SELECT simhash_guard('{table}', '{guard}', source => 'fp', scope => '{{tenant}}')",
+            f"SELECT simhash_guard('{table}', '{action}', source => 'fp', scope => '{{tenant}}')",
         )
 
     def test_errors_of_the_page(self):
