@@ -13,6 +13,7 @@ environment (PGHOST and so on) pointing to a server with pg_simhash. It is run b
 """
 
 import contextlib
+import itertools
 import json
 import logging
 import multiprocessing
@@ -24,8 +25,8 @@ import resource
 import sys
 import tempfile
 import time
+from collections import namedtuple
 from functools import partial
-from typing import NamedTuple
 
 import datasets
 import datasketch
@@ -45,9 +46,8 @@ SAMPLE = 20_000
 OPTIONS = "-c jit=off -c max_parallel_workers_per_gather=0 -c work_mem=1GB"
 
 
-class Usage(NamedTuple):
-    cpu: float  # in seconds
-    memory: int  # the peak, in bytes
+# CPU seconds, and the peak of memory in bytes.
+Usage = namedtuple("Usage", ["cpu", "memory"])
 
 
 def make_texts(count, files):
@@ -131,12 +131,10 @@ def by_text_dedup(threshold, ngram, texts):
 
 def peers():
     criteria = {"": {}, ", 0.6": {"resemblance": 0.6}}
-    for label, criterion in criteria.items():
-        for name in ("duplicate_of", "cluster"):
-            yield f"pg_simhash, SQL, {name}{label}", partial(in_sql, f"simhash_{name}", json.dumps(criterion))
-    for label, criterion in criteria.items():
-        for name in ("duplicate_of", "text_clusters"):
-            yield f"pg_simhash, Python, {name}{label}", partial(in_python, name, criterion)
+    for (label, criterion), name in itertools.product(criteria.items(), ("duplicate_of", "cluster")):
+        yield f"pg_simhash, SQL, {name}{label}", partial(in_sql, f"simhash_{name}", json.dumps(criterion))
+    for (label, criterion), name in itertools.product(criteria.items(), ("duplicate_of", "text_clusters")):
+        yield f"pg_simhash, Python, {name}{label}", partial(in_python, name, criterion)
     yield "rensa, 0.8", partial(by_rensa, 0.8, None)
     for threshold in (0.7, 0.6, 0.5):
         yield f"rensa, {threshold}, 32 bands", partial(by_rensa, threshold, 32)
@@ -199,8 +197,7 @@ def measure(peer, texts, results):
     before = 0 if peer.func == in_sql else usage("self").memory
     begin = time.perf_counter()
     gone, used = peer(texts)
-    seconds = time.perf_counter() - begin
-    results.send((set(map(int, gone)), seconds, used.cpu, used.memory - before))
+    results.send((set(map(int, gone)), time.perf_counter() - begin, used.cpu, used.memory - before))
 
 
 def usage(process):

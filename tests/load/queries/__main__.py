@@ -96,13 +96,8 @@ def try_tables(connection, seed):
         variants = variants_of(settings, case)
         answers = {name: answer(connection, statements) for name, statements in variants.items()}
         plan = explain(connection, settings, case)
-        counts = {
-            "cases": 1,
-            "indexed": "(SimhashScan)" in plan,
-            "by bands": "Bands: " in plan,
-            "with rows": bool(answers["expected"]),
-            "errors": is_error(answers["expected"]),
-        }
+        counts = {"cases": 1, "indexed": "(SimhashScan)" in plan, "by bands": "Bands: " in plan}
+        counts |= {"with rows": bool(answers["expected"]), "errors": is_error(answers["expected"])}
         if are_right(answers):
             yield counts, []
             continue

@@ -1,27 +1,20 @@
 """The proof, from all rows of the table and the journals of all clients. Nothing of the extension is used for it."""
 
-from collections import Counter, defaultdict
-from typing import NamedTuple
+from collections import Counter, defaultdict, namedtuple
 
 from journal import COMMITTED, FOREVER, UNDONE
 from pool import resemblance
 
 
-class Row(NamedTuple):
-    id: int
-    text: int  # its number
-    body: str
-    fingerprint: int
-    mark: int | None
+# A row of the table. `text` is the number of its text.
+Row = namedtuple("Row", ["id", "text", "body", "fingerprint", "mark"])
 
 
 def prove(journals, rows, texts, fingerprints, near):
     """The failures of a history. `near` lists, for each text, its near-duplicates."""
     history = History(journals, texts, near)
-    failures = [
-        *find_wrong_contents(rows, texts, fingerprints), *find_wrong_pairs(rows, near),
-        *find_wrong_presence(history, rows),
-    ]
+    failures = [*find_wrong_contents(rows, texts, fingerprints), *find_wrong_pairs(rows, near)]
+    failures += find_wrong_presence(history, rows)
     refusals = [refusal for journal in journals for refusal in journal.refusals]
     failures += filter(None, map(history.check_refusal, refusals))
     counts = sum((Counter(journal.counts) for journal in journals), Counter())
@@ -51,8 +44,7 @@ def find_wrong_pairs(rows, near):
 
 
 def find_wrong_presence(history, rows):
-    """Rows that are stored although they must not be, or missing although they must be, by what the clients have
-    committed."""
+    """Rows that are stored but must not be, or must be but are not, by what the clients have committed."""
     present = {row.id: (row.text, row.mark) for row in rows}
     for id, versions in history.versions.items():
         stored = [version for version in versions if version.fate != UNDONE]
