@@ -16,9 +16,9 @@ from statistics import median
 sys.path += [str(Path(__file__).parent / name) for name in ("guard", "batch", "search")]
 from batch.__main__ import load
 from guard.__main__ import GUARD, Table
+from measured import BATCH_STATEMENTS, MEMORY
 from statements import psql, seconds
 from texts import Texts
-from ways import MEMORY, WAYS
 
 SIDES = {"before": "pg_simhash_before", "after": "pg_simhash"}
 MAX_RATIO = 1.1
@@ -28,8 +28,8 @@ STATEMENTS = {
     " SELECT body FROM docs WHERE id % 10 = 0) AS q JOIN docs ON simhash_near(docs.body, q.body)",
     "search, distance": "SELECT count(*) FROM (SELECT fp FROM uniform WHERE id <= 20000 OFFSET 0) AS q"
     " JOIN uniform ON simhash_near(uniform.fp, q.fp)",
-    "batch, pairs": WAYS["pairs"].format(table="uniform"),
-    "batch, clusters": WAYS["clusters"].format(table="uniform"),
+    "batch, pairs": BATCH_STATEMENTS["pairs"].format(table="uniform"),
+    "batch, clusters": BATCH_STATEMENTS["clusters"].format(table="uniform"),
     "batch, texts": "SELECT count(stays) FROM (SELECT simhash_duplicate_of(id, body) OVER (ORDER BY id) AS stays"
     " FROM docs WHERE id < 10000) AS found",
     "fingerprints": "SELECT sum(simhash(body)) FROM docs",
@@ -87,4 +87,5 @@ def prepare(side, rows, files):
     return table
 
 
-main()
+if __name__ == "__main__":
+    main()

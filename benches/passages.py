@@ -111,4 +111,5 @@ def changed_words(original, changed, own_words, words, rng):
     return clue
 
 
-main()
+if __name__ == "__main__":
+    main()

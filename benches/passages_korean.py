@@ -102,4 +102,5 @@ CHANGES = {
     "each particle": other_particles(1),
 }
 
-main()
+if __name__ == "__main__":
+    main()

@@ -9,10 +9,11 @@ edits that go. The last columns are the recall of those edits of a sample whose 
 server, without what it shares. PEERS=pattern measures only the peers whose names match.
 
 Needs the Python packages pg_simhash, datasketch, rensa, text-dedup, xxhash and psycopg, PYTHONPATH=benches, and psql's
-environment (PGHOST and so on) pointing to a server with pg_simhash. No tool runs it.
+environment (PGHOST and so on) pointing to a server with pg_simhash. It is run by hand, for docs/choosing.md.
 """
 
 import contextlib
+import itertools
 import json
 import logging
 import multiprocessing
@@ -24,6 +25,7 @@ import resource
 import sys
 import tempfile
 import time
+from collections import namedtuple
 from functools import partial
 
 import datasets
@@ -37,19 +39,23 @@ from debian_sets import jaccard, normalised, shingles
 from text_dedup import minhash as text_dedup
 from texts import Texts
 
-# Of ten texts, EDITS are edits of earlier texts. An edit adds, removes or replaces each word with a chance of at most
-# MOST_WORDS; one in ONE_IN also adds a line, and one in ONE_IN changes case or punctuation.
-EDITS, MOST_WORDS, ONE_IN = 4, 0.1, 4
+# An edit adds, removes or replaces each word with a chance of at most MAX_WORD_SHARE; one in LINE_ONE_IN also adds a
+# line, and one in CASE_ONE_IN changes case or punctuation.
+EDITS_OF_TEN, MAX_WORD_SHARE, LINE_ONE_IN, CASE_ONE_IN = 4, 0.1, 4, 4
 SAMPLE = 20_000
 OPTIONS = "-c jit=off -c max_parallel_workers_per_gather=0 -c work_mem=1GB"
 
 
-def make(count, files):
-    """The texts, and of each the number of the text that it is an edit of. All others are different from each other."""
+# CPU seconds, and the peak of memory in bytes.
+Usage = namedtuple("Usage", ["cpu", "memory"])
+
+
+def make_texts(count, files):
+    """The texts, and for each the number of its source; None if it is no edit. These are different from each other."""
     library, rng, drawn = Texts(files), random.Random(5), set()
     texts, sources = [], []
     for number in range(count):
-        if number % 10 < 10 - EDITS:
+        if number % 10 < 10 - EDITS_OF_TEN:
             text = ""
             while text in drawn or len(normalised(text)) < 40:
                 text = library.draw()
@@ -64,17 +70,17 @@ def make(count, files):
 
 def edit(text, other, rng):
     """An edit of the text. New words and lines come from the other text."""
-    chance, words, parts = rng.uniform(0, MOST_WORDS), other.split(), []
+    chance, words, parts = rng.uniform(0, MAX_WORD_SHARE), other.split(), []
     for part in re.findall(r"\s+|\S+", text):
         if part.isspace() or rng.random() >= chance:
             parts.append(part)
         else:
             parts.append(rng.choice([f"{part} {rng.choice(words)}", "", rng.choice(words)]))
     text = "".join(parts)
-    if rng.randrange(ONE_IN) == 0:
+    if rng.randrange(LINE_ONE_IN) == 0:
         line = rng.choice(other.split("\n"))
         text = rng.choice([f"{line}\n{text}", f"{text}\n{line}"])
-    if rng.randrange(ONE_IN) == 0:
+    if rng.randrange(CASE_ONE_IN) == 0:
         text = rng.choice([text.upper(), text.lower(), text.title(), re.sub(r"[,;:'\"]", "", text)])
     return text
 
@@ -123,43 +129,46 @@ def by_text_dedup(threshold, ngram, texts):
     return [number for number in range(len(texts)) if first.setdefault(find(number), number) != number], used
 
 
-CRITERIA = {"": {}, ", .6": {"resemblance": 0.6}}
-PEERS = {
-    **{f"pg_simhash, SQL, {name}{label}": partial(in_sql, f"simhash_{name}", json.dumps(criterion))
-       for label, criterion in CRITERIA.items() for name in ("duplicate_of", "cluster")},
-    **{f"pg_simhash, Python, {name}{label}": partial(in_python, name, criterion)
-       for label, criterion in CRITERIA.items() for name in ("duplicate_of", "text_clusters")},
-    "rensa, .8": partial(by_rensa, 0.8, None),
-    **{f"rensa, .{tenths}, 32 bands": partial(by_rensa, tenths / 10, 32) for tenths in (7, 6, 5)},
-    **{f"datasketch, .{tenths}": partial(by_datasketch, tenths / 10) for tenths in (8, 7, 6, 5)},
-    "text-dedup, .7, 5 words": partial(by_text_dedup, 0.7, 5),
-    **{f"text-dedup, .{tenths}, 1 word": partial(by_text_dedup, tenths / 10, 1) for tenths in (8, 7, 6)},
-}
+def peers():
+    criteria = {"": {}, ", 0.6": {"resemblance": 0.6}}
+    for (label, criterion), name in itertools.product(criteria.items(), ("duplicate_of", "cluster")):
+        yield f"pg_simhash, SQL, {name}{label}", partial(in_sql, f"simhash_{name}", json.dumps(criterion))
+    for (label, criterion), name in itertools.product(criteria.items(), ("duplicate_of", "text_clusters")):
+        yield f"pg_simhash, Python, {name}{label}", partial(in_python, name, criterion)
+    yield "rensa, 0.8", partial(by_rensa, 0.8, None)
+    for threshold in (0.7, 0.6, 0.5):
+        yield f"rensa, {threshold}, 32 bands", partial(by_rensa, threshold, 32)
+    for threshold in (0.8, 0.7, 0.6, 0.5):
+        yield f"datasketch, {threshold}", partial(by_datasketch, threshold)
+    yield "text-dedup, 0.7, 5 words", partial(by_text_dedup, 0.7, 5)
+    for threshold in (0.8, 0.7, 0.6):
+        yield f"text-dedup, {threshold}, 1 word", partial(by_text_dedup, threshold, 1)
 
 
 def main():
     logging.disable()  # text-dedup logs much
     count, files = int(sys.argv[1]), sys.argv[2:]
-    texts, sources = make(count, files)
+    texts, sources = make_texts(count, files)
     edits = [number for number, source in enumerate(sources) if source is not None]
-    j = {edit: jaccard(shingles(texts[edit]), shingles(texts[sources[edit]]))
-         for edit in random.Random(7).sample(edits, min(SAMPLE, len(edits)))}
+    resemblances = {edit: jaccard(shingles(texts[edit]), shingles(texts[sources[edit]]))
+                    for edit in random.Random(7).sample(edits, min(SAMPLE, len(edits)))}
     print(f"{count:,} texts of {sum(map(len, texts)) / count:,.0f} characters, {len(edits):,} edits\n")
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         store(texts)
-        compare(texts, edits, j)
+        compare(texts, edits, resemblances)
 
 
-def compare(texts, edits, j):
+def compare(texts, edits, resemblances):
     print(f"{'':40} {'s':>6} {'CPU, s':>6} {'texts/s':>8} {'MB':>6} {'gone':>8} precision recall   >= .8  >= .9")
-    for name, peer in PEERS.items():
+    for name, peer in peers():
         if not re.search(os.environ.get("PEERS", ""), name):
             continue
         gone, wall, cpu, memory = measure_in_process(peer, texts)
         right = sum(edit in gone for edit in edits)
-        by_j = [f"{numpy.mean([edit in gone for edit in j if j[edit] >= least]):.3f}" for least in (0.8, 0.9)]
+        recalls = [numpy.mean([edit in gone for edit, resemblance in resemblances.items() if resemblance >= least])
+                   for least in (0.8, 0.9)]
         print(f"{name:40} {wall:6.1f} {cpu:6.1f} {len(texts) / wall:8,.0f} {memory / 1e6:6,.0f} {len(gone):8,}"
-              f" {right / len(gone):9.4f} {right / len(edits):6.4f}  {'  '.join(by_j)}", flush=True)
+              f" {right / len(gone):9.4f} {right / len(edits):6.4f}  {recalls[0]:.3f}  {recalls[1]:.3f}", flush=True)
 
 
 def store(texts):
@@ -184,18 +193,20 @@ def measure_in_process(peer, texts):
 
 
 def measure(peer, texts, results):
-    wall, before = -time.perf_counter(), 0 if peer.func == in_sql else usage("self")[1]
-    gone, (cpu, most) = peer(texts)
-    results.send((set(map(int, gone)), wall + time.perf_counter(), cpu, most - before))
+    # The process of the server begins without the texts.
+    before = 0 if peer.func == in_sql else usage("self").memory
+    begin = time.perf_counter()
+    gone, used = peer(texts)
+    results.send((set(map(int, gone)), time.perf_counter() - begin, used.cpu, used.memory - before))
 
 
 def usage(process):
-    """CPU seconds and the peak of memory in bytes of a process, with its children that have ended."""
+    """What a process has used, with its children that have ended."""
     status = pathlib.Path(f"/proc/{process}/status").read_text()
-    most, shared = (int(re.search(rf"{name}:\s*(\d+) kB", status)[1]) << 10 for name in ("VmHWM", "RssShmem"))
+    peak, shared = (int(re.search(rf"{name}:\s*(\d+) kB", status)[1]) << 10 for name in ("VmHWM", "RssShmem"))
     times = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:15]
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10 if process == "self" else 0
-    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK"), max(most - shared, children)
+    return Usage(sum(map(int, times)) / os.sysconf("SC_CLK_TCK"), max(peak - shared, children))
 
 
 if __name__ == "__main__":

@@ -2,14 +2,14 @@
 
 import os
 import subprocess
-from statistics import median
 
-# The form in which COPY reads each character, the backslash first. No text of PostgreSQL has the character 0.
-ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": " "}
+# The form in which COPY reads each character. No text of PostgreSQL has the character 0.
+ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": " "})
 SETTINGS = {"client_min_messages": "warning", "jit": "off", "max_parallel_workers_per_gather": "0"}
 
 
 def environment(settings):
+    """The environment of psql and pgbench, in which the server has these settings."""
     options = " ".join(f"-c {name}={value}" for name, value in {**SETTINGS, **settings}.items())
     return {**os.environ, "PGOPTIONS": options, "LC_ALL": "C"}
 
@@ -25,49 +25,25 @@ def psql(*commands, **settings):
 
 
 def value(command, **settings):
+    """The only value that the command prints."""
     ((only,),) = psql(command, **settings)
     return only
 
 
 def seconds(*commands, **settings):
     """How long the commands take together."""
+    # psql prints `Time: 1.234 ms` after each command.
     output = psql("\\timing on", *commands, **settings)
     return sum(float(row[0].split()[1]) for row in output if row and row[0].startswith("Time: ")) / 1e3
 
 
-def in_turns(ways, runs):
-    """Runs each way once in each run. Every other run has the opposite order."""
-    for run in range(runs):
-        yield from ways if run % 2 == 0 else reversed(ways)
-
-
-def ratio(times, others):
-    """How many times as much: the median of the runs' ratios."""
-    return median(a / b for a, b in zip(times, others))
-
-
-def verdict(is_reached):
-    return "reached" if is_reached else "MISSED"
-
-
-def print_bars(judged):
-    for line, is_reached in judged:
-        print(f"{line}: {verdict(is_reached)}")
-
-
 def copy_in(table, rows):
+    """Stores rows in a table by COPY."""
     with subprocess.Popen(
         ["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-c", f"COPY {table} FROM STDIN"],
         stdin=subprocess.PIPE, text=True, env=environment({}),
     ) as process:
         for row in rows:
-            process.stdin.write("\t".join(map(escaped, row)) + "\n")
+            process.stdin.write("\t".join(str(field).translate(ESCAPES) for field in row) + "\n")
     if process.returncode:
         raise RuntimeError(f"cannot fill {table}")
-
-
-def escaped(value):
-    text = str(value)
-    for character, escape in ESCAPES.items():
-        text = text.replace(character, escape)
-    return text

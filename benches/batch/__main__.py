@@ -6,14 +6,15 @@ In tables of ROWS rows and of a tenth of them, all within distance 3: uniform fi
 FINGERPRINTS, from fingerprints.rs), of which one in ten is a copy of another with 1 to 3 bits flipped. Then memory.
 
 Needs PYTHONPATH=benches, and psql's environment (PGHOST and so on) pointing to a server with pg_simhash. Everything is
-warm; all ways take turns, in every other run in the opposite order; medians of RUNS runs, and of the runs' ratios.
+warm. The statements take turns, in every other run in the opposite order; medians of RUNS runs, and of their ratios.
 """
 
 import sys
 from statistics import median
 
-from statements import in_turns, print_bars, psql, ratio, seconds, value
-from ways import FULL, MEMORY, WAYS
+from bars import in_turns, print_bars, ratio
+from measured import BAR_ROWS, BATCH_STATEMENTS, MEMORY
+from statements import psql, seconds, value
 
 # The most that all pairs of the largest table may take, in sorts of its fingerprints.
 SORTS = {"uniform": 1.2, "text": 1.8}
@@ -37,8 +38,8 @@ def main():
     judged += measure_identical(sizes[0], runs)
     report_memory(f"batch_uniform_{rows}", rows)
     print()
-    if rows != FULL:
-        print(f"The bars are for {FULL:,} rows and a tenth; here for {rows:,}:")
+    if rows != BAR_ROWS:
+        print(f"The bars are for {BAR_ROWS:,} rows and a tenth; here for {rows:,}:")
     print_bars(judged)
 
 
@@ -67,24 +68,24 @@ def load(distribution, rows, fingerprints):
 
 
 def measure(tables, runs):
-    """Seconds of each way of each table, in each run."""
-    ways = [(way, table) for table in tables for way in WAYS]
-    times = {case: [] for case in ways}
+    """Seconds of each statement of each table, in each run."""
+    times = {(name, table): [] for table in tables for name in BATCH_STATEMENTS}
     for table in tables:
         psql(f"SELECT count(*) FROM {table}")
-    for way, table in in_turns(ways, runs):
-        times[way, table].append(seconds(WAYS[way].format(table=table), **MEMORY))
+    for name, table in in_turns(list(times), runs):
+        times[name, table].append(seconds(BATCH_STATEMENTS[name].format(table=table), **MEMORY))
     return times
 
 
 def judge(distribution, tables, times):
     for size, table in tables.items():
-        pairs = int(value(WAYS["pairs"].format(table=table), **MEMORY))
-        clusters = int(value(WAYS["clusters"].format(table=table).replace("count(", "count(DISTINCT "), **MEMORY))
+        pairs = int(value(BATCH_STATEMENTS["pairs"].format(table=table), **MEMORY))
+        count_clusters = BATCH_STATEMENTS["clusters"].format(table=table).replace("count(", "count(DISTINCT ")
+        clusters = int(value(count_clusters, **MEMORY))
         print(f"\n{distribution}, {size:,} rows: {pairs:,} pairs, {clusters:,} clusters")
-        for way in WAYS:
-            measured = times[way, table]
-            print(f"  {way:<10} {median(measured):>8.3f}   {ratio(measured, times['sort', table]):>6.2f} x sort")
+        for name in BATCH_STATEMENTS:
+            measured = times[name, table]
+            print(f"  {name:<10} {median(measured):>8.3f}   {ratio(measured, times['sort', table]):>6.2f} x sort")
     sys.stdout.flush()
     (few, small), (many, large) = tables.items()
     seconds_small, sorts_small = median(times["pairs", small]), ratio(times["pairs", small], times["sort", small])
@@ -106,8 +107,8 @@ def measure_identical(rows, runs):
     psql("VACUUM ANALYZE identical")
     distinct, same = [], []
     for _ in range(runs):
-        distinct.append(seconds(WAYS["clusters"].format(table=f"batch_uniform_{rows}"), **MEMORY))
-        same.append(seconds(WAYS["clusters"].format(table="identical"), **MEMORY))
+        distinct.append(seconds(BATCH_STATEMENTS["clusters"].format(table=f"batch_uniform_{rows}"), **MEMORY))
+        same.append(seconds(BATCH_STATEMENTS["clusters"].format(table="identical"), **MEMORY))
     times_as_long = ratio(same, distinct)
     print(f"\nclusters of {rows:,} rows: all distinct {median(distinct):.3f} s, all identical {median(same):.3f} s")
     line = f"clusters of {rows:,} identical fingerprints: {times_as_long:.2f} times as long as of distinct ones, bar 1"
@@ -123,17 +124,17 @@ def report_memory(table, rows):
         "ids of 2 to 9 bytes": f"(SELECT id::text AS id, fp FROM {table} OFFSET 0) AS x",
     }
     print(f"\nmost memory of a backend, {rows:,} rows, in bytes a row; beyond the caller's arrays, or the window")
-    for name, source in tables.items():
+    for label, source in tables.items():
         peaks = {}
-        for way in ("arrays", "pairs", "window", "clusters"):
+        for name in ("arrays", "pairs", "window", "clusters"):
             # A window keeps what exceeds work_mem on disk. The pairs of equal fingerprints are too many to be listed.
-            settings = MEMORY if way in ("arrays", "pairs") else {"work_mem": "4MB"}
+            settings = MEMORY if name in ("arrays", "pairs") else {"work_mem": "4MB"}
             one_pair = "LATERAL (SELECT simhash_pairs(ids, fps) LIMIT 1) AS y"
-            statement = WAYS[way].replace("simhash_pairs(ids, fps)", one_pair)
+            statement = BATCH_STATEMENTS[name].replace("simhash_pairs(ids, fps)", one_pair)
             (*_, (kilobytes,)) = psql(statement.format(table=source), peak_kilobytes, **settings)
-            peaks[way] = int(kilobytes) * 1024 / rows
-        for way, caller in (("pairs", "arrays"), ("clusters", "window")):
-            print(f"  {way:<9} {name:<22} {peaks[way]:>6.1f} {peaks[way] - peaks[caller]:>6.1f}", flush=True)
+            peaks[name] = int(kilobytes) * 1024 / rows
+        for name, caller in (("pairs", "arrays"), ("clusters", "window")):
+            print(f"  {name:<9} {label:<22} {peaks[name]:>6.1f} {peaks[name] - peaks[caller]:>6.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,10 @@ import random
 import sys
 from statistics import median
 
-from statements import copy_in, in_turns, print_bars, psql, ratio, seconds, value
+from bars import in_turns, print_bars, ratio
+from measured import MEMORY
+from statements import copy_in, psql, seconds, value
 from texts import Texts
-from ways import MEMORY
 
 COUNT = "SELECT count({counted}) FROM (SELECT {call} OVER (ORDER BY id) AS x FROM {table}) AS found"
 WAYS = {

@@ -22,7 +22,8 @@ import json
 import pathlib
 import sys
 
-from statements import copy_in, psql, value, verdict
+from bars import verdict
+from statements import copy_in, psql, value
 
 # Precision and recall that a set must reach by the default criterion, by the first word of its name. Sets of paragraphs
 # have no bar: in a short text, a changed word is a larger share of its words than of the shingles that decide about J.

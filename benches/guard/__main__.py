@@ -21,7 +21,8 @@ import tempfile
 from statistics import median
 
 import curve
-from statements import copy_in, environment, in_turns, psql, ratio, seconds, value, verdict
+from bars import in_turns, ratio, verdict
+from statements import copy_in, environment, psql, seconds, value
 from texts import Texts
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "search"))

@@ -17,9 +17,10 @@ import exact
 import inserts
 import searches
 import tables
+from bars import verdict
 from layouts import create_indexes, drop_indexes, index_names
 from searches import FAR, LOOKUP, NEAR, NEAREST, SORT
-from statements import psql, seconds, value, verdict
+from statements import psql, seconds, value
 from timing import Times, warm
 
 # The distances that a layout suits.
@@ -124,4 +125,5 @@ def print_bar(label, figure, bar):
     print(f"{label}, bar {bar}: {verdict(figure <= bar)}")
 
 
-main()
+if __name__ == "__main__":
+    main()

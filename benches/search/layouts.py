@@ -9,19 +9,19 @@ def width(block, blocks):
     return BITS // blocks + (block < BITS % blocks)
 
 
-def radius(block, blocks, k):
-    """How many bits of the block may be flipped in a search within distance k; -1 if the block is not looked up. A
-    fingerprint beyond the radius of every block differs in radius + 1 bits of each or more, together k + 1: it is not
-    near."""
-    return (k + 1) // blocks - 1 + (block < (k + 1) % blocks)
+def radius(block, blocks, distance):
+    """How many bits of the block may be flipped in a search within a distance; -1 if the block is not looked up. A
+    fingerprint beyond the radius of every block differs in radius + 1 bits of each or more, together distance + 1: it
+    is not near."""
+    return (distance + 1) // blocks - 1 + (block < (distance + 1) % blocks)
 
 
-def block_probes(block, blocks, k):
-    return sum(comb(width(block, blocks), flipped) for flipped in range(radius(block, blocks, k) + 1))
+def block_probes(block, blocks, distance):
+    return sum(comb(width(block, blocks), flipped) for flipped in range(radius(block, blocks, distance) + 1))
 
 
-def probes(blocks, k):
-    return sum(block_probes(block, blocks, k) for block in range(blocks))
+def probes(blocks, distance):
+    return sum(block_probes(block, blocks, distance) for block in range(blocks))
 
 
 def column_name(block, blocks):
@@ -54,6 +54,6 @@ def drop_indexes(table, blocks):
     return "DROP INDEX " + ", ".join(index_names(table, blocks))
 
 
-def near(k, query):
+def near(distance, query):
     """A condition on the table t."""
-    return f"simhash_near(t.simhash, {query}, {k})"
+    return f"simhash_near(t.simhash, {query}, {distance})"

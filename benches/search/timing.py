@@ -5,6 +5,7 @@ the system can be told so: waking up another one for each answer takes longer th
 what searches cost beside it.
 """
 
+import contextlib
 import functools
 import itertools
 import os
@@ -13,11 +14,15 @@ import statistics
 import subprocess
 import tempfile
 
+from bars import ratio
 from statements import environment, psql, value
 
 # A run takes RUN_SECONDS, within these bounds on its transactions.
 RUN_SECONDS = 0.05 if os.environ.get("QUICK") else 0.5
 MIN_TRANSACTIONS, MAX_TRANSACTIONS = 20, 5000
+# pgbench reads the clock when it waits for an answer. One that is there before it has to wait costs nothing, and its
+# time is counted with the next \set, after which it reads the clock again. So each statement is followed by one.
+READ_CLOCK = "\\set clock 0\n"
 
 
 def warm(*relations):
@@ -44,7 +49,7 @@ class Times:
 
     def ratio(self, name, other):
         """How many times as long as the other it takes: the median of the runs' ratios."""
-        return statistics.median(run[name] / run[other] for run in self.runs)
+        return ratio((run[name] for run in self.runs), (run[other] for run in self.runs))
 
 
 def measure(statements, runs, tables, min_transactions=MIN_TRANSACTIONS):
@@ -75,24 +80,20 @@ def measure(statements, runs, tables, min_transactions=MIN_TRANSACTIONS):
 def run_script(before, rounds, transactions):
     """Runs some statements once, then each round of statements in a number of transactions; the milliseconds of each
     round's statements."""
-    script = script_of(before, rounds, transactions)
+    script = write_script(before, rounds, transactions)
     latencies = run_pgbench(script, len(rounds) * transactions + 1)
-    return read_latencies(latencies[2 + lines_of(before).count("\n"):], rounds)
+    # Two lines, \set and \if, come before.
+    return read_latencies(latencies[2 + write_lines(before).count("\n"):], rounds)
 
 
-def script_of(before, rounds, transactions):
-    script = f"\\set turn :turn + 1\n\\if :turn = 1\n{lines_of(before)}"
+def write_script(before, rounds, transactions):
+    script = f"\\set turn :turn + 1\n\\if :turn = 1\n{write_lines(before)}"
     for number, statements in enumerate(rounds, start=1):
-        script += f"\\elif :turn <= {number * transactions + 1}\n{lines_of(statements.values())}"
+        script += f"\\elif :turn <= {number * transactions + 1}\n{write_lines(statements.values())}"
     return script + "\\endif\n"
 
 
-# pgbench reads the clock when it waits for an answer. One that is there before it has to wait costs nothing, and its
-# time is counted with the next \set, after which it reads the clock again. So each statement is followed by one.
-READ_CLOCK = "\\set clock 0\n"
-
-
-def lines_of(statements):
+def write_lines(statements):
     return "".join(
         f"{line}\n{READ_CLOCK}" for statement in statements for line in (*statement.setup, f"{statement.sql};")
     )
@@ -110,48 +111,49 @@ def run_pgbench(script, transactions):
             env=environment({"plan_cache_mode": "force_generic_plan"}), preexec_fn=pin,
         ).stdout
     latencies = re.findall(r"^ +([0-9.]+) +\d+ +\S", output.partition("statement latencies")[2], re.MULTILINE)
-    if len(latencies) != script.count("\n"):
-        raise RuntimeError(f"pgbench does not report the times of {script.count(chr(10))} commands:\n{output}")
+    commands = script.count("\n")
+    if len(latencies) != commands:
+        raise RuntimeError(f"pgbench does not report the times of {commands} commands:\n{output}")
     return [float(latency) for latency in latencies]
 
 
 def read_latencies(latencies, rounds):
     """The milliseconds of each round's statements, by the latencies of the lines from the first round on."""
     rest = iter(latencies)
+    pairs = zip(rest, rest)  # each command, and the \set after it
     times = []
     for statements in rounds:
         next(rest)  # \elif
         times.append({})
         for name, statement in statements.items():
             for _ in statement.setup:
-                next(rest), next(rest)
-            times[-1][name] = next(rest) + next(rest)
+                next(pairs)
+            times[-1][name] = sum(next(pairs))
     return times
 
 
 @functools.cache
-def postmaster():
+def postmaster_pid():
     """The server's process ID; None if the server is in a container, where it has another process ID."""
-    process = int(value("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)"))
+    pid = int(value("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)"))
     try:
-        with open(f"/proc/{process}/comm", encoding="ascii") as file:
-            return process if file.read().strip() == "postgres" else None
+        with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+            return pid if file.read().strip() == "postgres" else None
     except FileNotFoundError:
         return None
 
 
-class one_cpu:
+@contextlib.contextmanager
+def one_cpu():
     """While it holds, the server starts its backends on the last CPU that we may use."""
-
-    def __enter__(self):
-        self.postmaster = postmaster() if hasattr(os, "sched_setaffinity") else None
-        if self.postmaster is None:
-            return None
-        self.before = os.sched_getaffinity(self.postmaster)
-        cpu = {max(self.before)}
-        os.sched_setaffinity(self.postmaster, cpu)
-        return lambda: os.sched_setaffinity(0, cpu)
-
-    def __exit__(self, *error):
-        if self.postmaster is not None:
-            os.sched_setaffinity(self.postmaster, self.before)
+    pid = postmaster_pid() if hasattr(os, "sched_setaffinity") else None
+    if pid is None:
+        yield None
+        return
+    before = os.sched_getaffinity(pid)
+    cpu = {max(before)}
+    os.sched_setaffinity(pid, cpu)
+    try:
+        yield lambda: os.sched_setaffinity(0, cpu)
+    finally:
+        os.sched_setaffinity(pid, before)

@@ -39,21 +39,17 @@ export function checkNumberOfBands(count) {
 }
 
 export function checkShare(share) {
-  checkNumber('share', share)
-  if (!(share >= 0 && share <= 1)) {
-    throw new RangeError(`share ${share} is out of range. A text has a share of 0 to 1.`)
-  }
-  return share
+  return checkNumber('share', share, 0, 1, () => `share ${share} is out of range. A text has a share of 0 to 1.`)
 }
 
 /** Fingerprints as 64-bit integers, and a byte for each, 1 for null; no bytes for a BigInt64Array. */
-export function readRows(fingerprints) {
+export function readFingerprints(fingerprints) {
   if (fingerprints instanceof BigInt64Array) {
     return [fingerprints, new Uint8Array()]
   }
   checkIterable('fingerprints', 'a BigInt64Array or an iterable of BigInt or null', fingerprints)
-  const rows = Array.from(fingerprints, (fingerprint) => (fingerprint === null ? null : checkFingerprint(fingerprint)))
-  return [BigInt64Array.from(rows, (row) => row ?? 0n), Uint8Array.from(rows, (row) => (row === null ? 1 : 0))]
+  const values = Array.from(fingerprints, (value) => (value === null ? null : checkFingerprint(value)))
+  return [BigInt64Array.from(values, (value) => value ?? 0n), Uint8Array.from(values, (value) => value === null)]
 }
 
 /** Texts as UTF-8, one after another, and the length of each in bytes, -1 for null. */
@@ -93,26 +89,29 @@ function writeValue(key, value) {
   }
   const json = JSON.stringify(value)
   // JSON.stringify writes a Map and a Set as {}, and typed arrays as objects.
-  const isOther = ['[object Map]', '[object Set]'].includes(Object.prototype.toString.call(value))
-  if (json === undefined || isOther || ArrayBuffer.isView(value)) {
+  const isMapOrSet = ['[object Map]', '[object Set]'].includes(Object.prototype.toString.call(value))
+  if (json === undefined || isMapOrSet || ArrayBuffer.isView(value)) {
     throw new TypeError(`simhash option "${key}" must be a JSON value, not ${typeName(value)}`)
   }
   return json
 }
 
-// `message` is called after the type is checked: a Symbol in a template would raise an error of its own.
-function checkInteger(name, value, least, greatest, message) {
-  checkNumber(name, value)
-  if (!Number.isInteger(value) || value < least || value > greatest) {
+function checkInteger(name, value, min, max, message) {
+  if (!Number.isInteger(checkNumber(name, value, min, max, message))) {
     throw new RangeError(message())
   }
   return value
 }
 
-function checkNumber(name, number) {
-  if (typeof number !== 'number') {
-    throw new TypeError(`${name} must be a number, not ${typeName(number)}`)
+// `message` is called after the type is checked: a Symbol in a template would raise an error of its own.
+function checkNumber(name, value, min, max, message) {
+  if (typeof value !== 'number') {
+    throw new TypeError(`${name} must be a number, not ${typeName(value)}`)
   }
+  if (!(value >= min && value <= max)) {
+    throw new RangeError(message())
+  }
+  return value
 }
 
 function checkIterable(name, expected, value) {

@@ -11,7 +11,7 @@ import {
   checkNumberOfBands,
   checkShare,
   checkText,
-  readRows,
+  readFingerprints,
   readTexts,
   writeOptions,
 } from './arguments.js'
@@ -114,13 +114,13 @@ export function hamming(a, b) {
 }
 
 export function pairs(fingerprints, maxDistance = 3) {
-  const numbers = new Uint32Array(answer('pairs', readRows(fingerprints), checkDistance(maxDistance)))
+  const numbers = new Uint32Array(answer('pairs', readFingerprints(fingerprints), checkDistance(maxDistance)))
   const column = (Type, offset) => Type.from({ length: numbers.length / 3 }, (_, row) => numbers[3 * row + offset])
   return { a: column(Uint32Array, 0), b: column(Uint32Array, 1), distance: column(Uint8Array, 2) }
 }
 
 export function clusters(fingerprints, maxDistance = 3) {
-  return new Int32Array(answer('clusters', readRows(fingerprints), checkDistance(maxDistance)))
+  return new Int32Array(answer('clusters', readFingerprints(fingerprints), checkDistance(maxDistance)))
 }
 
 export function textClusters(texts, criterion) {

@@ -4,21 +4,20 @@ if (new Uint8Array(Uint16Array.of(1).buffer)[0] !== 1) {
   throw new Error('pg_simhash needs a little-endian processor, as WebAssembly is one')
 }
 
-const url = new URL('./pg_simhash.wasm', import.meta.url)
-const compiled = await WebAssembly.compile(await load())
+const compiled = await WebAssembly.compile(await load(new URL('./pg_simhash.wasm', import.meta.url)))
 
 /** An instance with more memory than this is replaced after the call: the memory of WebAssembly never shrinks. */
 const MAX_RETAINED_BYTES = 64 << 20
 
-/** The status that a function with an output returns. Any other one is that of a RangeError. */
+/** The statuses of a function with an output. Any other one means a RangeError. */
 const [VALUE, NULL, TYPE_ERROR] = [0, 1, 2]
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-let instance = new WebAssembly.Instance(compiled)
+export let instance = new WebAssembly.Instance(compiled)
 
-async function load() {
+async function load(url) {
   if (url.protocol === 'file:') {
     const { readFile } = await import('node:fs/promises')
     return readFile(url)
@@ -71,19 +70,14 @@ export function answer(name, inputs, ...numbers) {
   }
 }
 
-function writeInput(input, number) {
+function writeInput(input, index) {
   const bytes =
     typeof input === 'string'
       ? encoder.encode(input)
       : new Uint8Array(input.buffer, input.byteOffset, input.byteLength)
-  const begin = call('input', number, bytes.length) >>> 0
+  const begin = call('input', index, bytes.length) >>> 0
   if (begin === 0) {
     throw new RangeError('out of memory')
   }
   new Uint8Array(instance.exports.memory.buffer, begin, bytes.length).set(bytes)
-}
-
-/** The memory of the instance, for the tests. */
-export function memory() {
-  return instance.exports.memory
 }

@@ -111,11 +111,11 @@ class DistributedTest(unittest.TestCase):
         return connect(server, cls.database)
 
     @classmethod
-    def on(cls, server, *statements):
+    def on(cls, server, *commands):
         """Runs statements, and returns the rows of the last one."""
         with cls.connect(server) as connection:
-            for statement in statements:
-                result = connection.execute(statement)
+            for command in commands:
+                result = connection.execute(command)
             return result.fetchall() if result.description else []
 
     @contextlib.contextmanager

@@ -1,4 +1,5 @@
-# The types of the compiled module. runs and without_markup are for pg_simhash.report, and not exported.
+# The types of the compiled module. Of these the package does not export runs and without_markup: pg_simhash.report
+# uses them.
 from collections.abc import Iterable
 from typing import Any, Protocol, TypeAlias, overload, type_check_only
 
@@ -45,7 +46,7 @@ class _Series(Protocol):
 _Fingerprints: TypeAlias = NDArray[np.int64] | _Series | Iterable[int | None]
 _Texts: TypeAlias = NDArray[Any] | _Series | Iterable[str | None]
 
-# A str is an iterable of str too, and an array or a column may be one: the first overload that fits counts.
+# The first overload that fits is chosen. The order matters: a str is an iterable of str too, and an array may be one.
 @overload
 def simhash(text: None, /, **options: Unpack[Options]) -> None: ...
 @overload

@@ -4,10 +4,10 @@
 
     context.configure(connection=connection, target_metadata=metadata, include_object=include_object)
 
-``simhash_attach`` marks its columns by comments, which ``simhash_detach`` needs. Indexes are recognised by what they
-index, a marked column, ``simhash_block(...)`` or ``simhash_band(...)``, and by a name as PostgreSQL makes it. The
-schemas of the table and of the extension do not matter, nor does the prefix. Alembic compares neither triggers nor the
-comments of indexes.
+``simhash_attach`` marks its columns by comments, which ``simhash_detach`` needs. An index is the extension's if it has
+a name as PostgreSQL makes it, and indexes a marked column, ``simhash_block(...)`` or ``simhash_band(...)``. The schemas
+of the table and of the extension do not matter, nor does the prefix. Alembic compares neither triggers nor the comments
+of indexes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def include_object(
         if reflected:
             return not _is_attached(object)
         if isinstance(compare_to, Column) and _is_attached(compare_to):
-            if not _is_same_column(object, compare_to):
+            if not _may_stand_for(object, compare_to):
                 warnings.warn(
                     f'the definition of the attached column "{object.table.fullname}.{name}" differs in the model and '
                     "in the database; Alembic cannot change it: detach and attach the table in a migration",
@@ -59,7 +59,7 @@ def include_object(
                 )
             return False
     if type_ == "index" and isinstance(object, Index) and reflected:
-        return not (_INDEX_NAME.fullmatch(object.name or "") and any(map(_is_attached_or_computed, object.expressions)))
+        return not _is_of_extension(object)
     return True
 
 
@@ -67,15 +67,17 @@ def _is_attached(column: Column[Any]) -> bool:
     return any(line.startswith(_LABEL) for line in (column.comment or "").split("\n"))
 
 
-def _is_attached_or_computed(indexed: ClauseElement | str) -> bool:
-    """Whether a column or an expression of an index is an attached column, or calls simhash_block or simhash_band."""
-    if isinstance(indexed, Column):
-        return _is_attached(indexed)
-    return any(function in str(indexed) for function in ("simhash_block(", "simhash_band("))
+def _is_of_extension(index: Index) -> bool:
+    """Whether the extension made an index, by its name and by a column or an expression."""
+    return bool(_INDEX_NAME.fullmatch(index.name or "")) and any(
+        _is_attached(indexed)
+        if isinstance(indexed, Column)
+        else any(function in str(indexed) for function in ("simhash_block(", "simhash_band("))
+        for indexed in index.expressions
+    )
 
 
-def _is_same_column(modelled: Column[Any], attached: Column[Any]) -> bool:
-    """Whether a column of the model may stand for an attached one."""
+def _may_stand_for(modelled: Column[Any], attached: Column[Any]) -> bool:
     if modelled.type.compile(dialect=_DIALECT) != attached.type.compile(dialect=_DIALECT):
         return False
     if isinstance(modelled.server_default, Computed):

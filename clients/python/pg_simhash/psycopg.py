@@ -13,8 +13,8 @@ from typing import Any
 
 __all__ = ["NearDuplicate", "near_duplicate"]
 
-EXCLUSION_VIOLATION = "23P01"
-GUARD_NAME = "zzz_simhash_guard"
+_EXCLUSION_VIOLATION = "23P01"
+_GUARD_NAME = "zzz_simhash_guard"
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class NearDuplicate:
     resemblance: float | None = None
     """The resemblance of the texts, 0 to 1. None if the guard compares fingerprints, or the user may not read the
     text."""
-    guard: str = GUARD_NAME
+    guard: str = _GUARD_NAME
     """The name of the guard, which is that of its trigger."""
     schema: str | None = None
     table: str | None = None
@@ -42,20 +42,22 @@ class NearDuplicate:
 def near_duplicate(error: BaseException) -> NearDuplicate | None:
     """The row that a guard's error names. None if the error is not a guard's.
 
-    try:
-        session.commit()
-    except IntegrityError as error:
-        near = near_duplicate(error)
-        if near is None:
-            raise
-        print("is like document", near.key.get("id"))
+    For example::
+
+        try:
+            session.commit()
+        except IntegrityError as error:
+            near = near_duplicate(error)
+            if near is None:
+                raise
+            print("is like document", near.key.get("id"))
     """
     for reason in _reasons(error):
-        # psycopg has the fields of the error report in `diag`, asyncpg in the error itself.
+        # psycopg has the fields of the report in `diag`, asyncpg in the error itself. The first error with one decides.
         report = getattr(reason, "diag", None) or reason
-        for data_type in "datatype_name", "data_type_name":
-            if hasattr(report, data_type):
-                return _read(report, getattr(report, data_type))
+        for name in "datatype_name", "data_type_name":
+            if hasattr(report, name):
+                return _read(report, getattr(report, name))
     return None
 
 
@@ -72,19 +74,19 @@ def _reasons(error: BaseException) -> Iterator[BaseException]:
 
 
 def _read(report: Any, data_type: str | None) -> NearDuplicate | None:
-    if getattr(report, "sqlstate", None) != EXCLUSION_VIOLATION:
+    if getattr(report, "sqlstate", None) != _EXCLUSION_VIOLATION:
         return None
     constraint = getattr(report, "constraint_name", None)
     near = _document(data_type)
     # The constraint of another exclusion violation has no data type.
-    if near is None and constraint != GUARD_NAME:
+    if near is None and constraint != _GUARD_NAME:
         return None
     near = near or {}
     return NearDuplicate(
         key=near.get("key", {}),
         distance=near.get("distance"),
         resemblance=near.get("resemblance"),
-        guard=constraint or GUARD_NAME,
+        guard=constraint or _GUARD_NAME,
         schema=getattr(report, "schema_name", None),
         table=getattr(report, "table_name", None),
     )

@@ -31,6 +31,7 @@ class DocsTest {
             test.execute("CREATE TABLE docs (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text NOT NULL)");
             test.execute("SELECT simhash_index('docs', 'body'), simhash_guard('docs')");
             test.testReject();
+            test.testOtherError();
             test.testRollbackToSavepoint();
             test.testSearch();
             test.testSkip();
@@ -57,38 +58,23 @@ class DocsTest {
         }
     }
 
-    void assertRefused(String body) throws SQLException {
+    /** The error of an insertion. */
+    <E extends Exception> E assertFails(Class<E> type, String body) throws Exception {
         try {
             docs.insert(body);
-        } catch (Docs.NearDuplicate refusal) {
-            // 599 of the 601 words of both texts are in both.
-            var expected = "\\{\"key\": ?\\{\"id\": ?1\\}, ?\"resemblance\": ?0\\.997\\}";
-            assertEqual(true, refusal.getMessage().matches(expected));
-            return;
+        } catch (Exception error) {
+            if (type.isInstance(error)) {
+                return type.cast(error);
+            }
+            throw error;
         }
-        throw new AssertionError("not refused");
+        throw new AssertionError("no error");
     }
 
-    void testReject() throws Exception {
-        assertEqual(1L, docs.insert(TEXT));
-        assertRefused(NEAR);
-        docs.insert(UNRELATED);
-        try {
-            docs.insert(null);
-            throw new AssertionError("no error");
-        } catch (SQLException error) {
-            assertEqual("23502", error.getSQLState());
-        }
-    }
-
-    void testRollbackToSavepoint() throws Exception {
-        connection.setAutoCommit(false);
-        var savepoint = connection.setSavepoint();
-        assertRefused(NEAR);
-        connection.rollback(savepoint);
-        assertEqual("2", queryValue("SELECT count(*) FROM docs"));
-        connection.commit();
-        connection.setAutoCommit(true);
+    void assertRefused(String body) throws Exception {
+        // Of 601 words and 600 pairs of neighbours, 599 and 598 are in both.
+        var expected = "\\{\"key\": ?\\{\"id\": ?1\\}, ?\"resemblance\": ?0\\.997\\}";
+        assertEqual(true, assertFails(Docs.NearDuplicate.class, body).getMessage().matches(expected));
     }
 
     void assertFindsFirst(String condition, Object value) throws SQLException {
@@ -99,6 +85,26 @@ class DocsTest {
                 assertEqual(1L, rows.getLong("id"));
             }
         }
+    }
+
+    void testReject() throws Exception {
+        assertEqual(1L, docs.insert(TEXT));
+        assertRefused(NEAR);
+        docs.insert(UNRELATED);
+    }
+
+    void testOtherError() throws Exception {
+        assertEqual("23502", assertFails(SQLException.class, null).getSQLState());
+    }
+
+    void testRollbackToSavepoint() throws Exception {
+        connection.setAutoCommit(false);
+        var savepoint = connection.setSavepoint();
+        assertRefused(NEAR);
+        connection.rollback(savepoint);
+        assertEqual("2", queryValue("SELECT count(*) FROM docs"));
+        connection.commit();
+        connection.setAutoCommit(true);
     }
 
     void testSearch() throws SQLException {

@@ -34,7 +34,8 @@ class DocTest < Minitest::Test
   def test_reject
     assert_equal 1, Doc.store(url: "/a", body: TEXT).id
     found = Doc.store(url: "/b", body: NEAR)
-    assert_equal({ "key" => { "id" => 1 }, "resemblance" => 0.997 }, found) # of 601 words, 599 are common
+    # Of 601 words and 600 pairs of neighbours, 599 and 598 are in both.
+    assert_equal({ "key" => { "id" => 1 }, "resemblance" => 0.997 }, found)
     assert_raises(ActiveRecord::RecordNotUnique) { Doc.store(url: "/a", body: OTHER) }
   end
 

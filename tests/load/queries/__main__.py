@@ -35,12 +35,11 @@ CREATE FUNCTION wrapped(f bigint, q bigint, d integer) RETURNS boolean IMMUTABLE
 CREATE FUNCTION twice_wrapped(q bigint, d integer, f bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS
     'SELECT public.wrapped(f, q, d)';
 """
-# A condition is written in one of many ways, by the length of its arguments: each time the same.
+# The forms of a condition. The length of its arguments chooses one, so a query is always written in the same way.
 FORMS = (
     "simhash_near({fingerprint}, {query}, {distance})",
     "wrapped({fingerprint}, {query}, {distance})",
     "twice_wrapped({query}, {distance}, {fingerprint})",
-    "simhash_near(max_distance => {distance}, query => {query}, fingerprint => {fingerprint})",
     "simhash_near(max_distance => {distance}, query => {query}, fingerprint => {fingerprint})",
     "({fingerprint} <~> {query} <= {distance})",
     "({distance} >= hamming({query}, {fingerprint}))",
@@ -59,12 +58,14 @@ def main():
     options = parser.parse_args()
     database.create("queries")
     counts, failures = collections.Counter(), []
-    settings = f"-c jit=off -c client_min_messages=warning {LIMIT}"
-    with psycopg.connect(autocommit=True, prepare_threshold=None, options=settings) as connection:
+    session = f"-c jit=off -c client_min_messages=warning {LIMIT}"
+    with psycopg.connect(autocommit=True, prepare_threshold=None, options=session) as connection:
         connection.execute("DROP ROLE IF EXISTS queries_reader")
         connection.execute(SETUP)
         for n in range(options.tables):
-            failures += try_tables(connection, f"{options.seed} {n}", counts)
+            for case_counts, case_failures in try_tables(connection, f"{options.seed} {n}"):
+                counts.update(case_counts)
+                failures += case_failures
     print(f"{dict(counts)}, {len(failures)} failures")
     if options.failures:
         with open(options.failures, "w") as file:
@@ -78,8 +79,9 @@ def main():
         sys.exit(f"FAILED: too few queries find rows: {dict(counts)}")
 
 
-def try_tables(connection, seed, counts):
-    """Makes one pair of tables, and runs queries on them. The failures are scripts for psql."""
+def try_tables(connection, seed):
+    """Makes one pair of tables, and runs queries on them. Yields what each counts as, and its failures, which are
+    scripts for psql."""
     rng = random.Random(seed)
     values = Values(rng)
     t, u = Table(rng, "t", 160, values), Table(rng, "u", 40, values)
@@ -91,27 +93,25 @@ def try_tables(connection, seed, counts):
     queries = Queries(rng, values, t, u)
     for _ in range(QUERIES):
         settings, case = queries.settings(), queries.case()
-        ways = ways_of(settings, case)
-        answers = {way: answer(connection, statements) for way, statements in ways.items()}
+        variants = variants_of(settings, case)
+        answers = {name: answer(connection, statements) for name, statements in variants.items()}
         plan = explain(connection, settings, case)
-        counts["cases"] += 1
-        counts["indexed"] += "(SimhashScan)" in plan
-        counts["by bands"] += "Bands: " in plan
-        counts["with rows"] += bool(answers["expected"])
-        counts["errors"] += is_error(answers["expected"])
+        counts = {"cases": 1, "indexed": "(SimhashScan)" in plan, "by bands": "Bands: " in plan}
+        counts |= {"with rows": bool(answers["expected"]), "errors": is_error(answers["expected"])}
         if are_right(answers):
+            yield counts, []
             continue
         script = [f"-- seed {seed}\nBEGIN", *setup]
-        for way, statements in ways.items():
-            script += [f"-- {way}: {answers[way]}\nSAVEPOINT s", *statements, "ROLLBACK TO s"]
-        yield ";\n".join([*script, "ROLLBACK;\n"]) + f"/* {plan} */\n"
+        for name, statements in variants.items():
+            script += [f"-- {name}: {answers[name]}\nSAVEPOINT s", *statements, "ROLLBACK TO s"]
+        yield counts, [";\n".join([*script, "ROLLBACK;\n"]) + f"/* {plan} */\n"]
     connection.execute("ROLLBACK")
 
 
-def ways_of(settings, case):
+def variants_of(settings, case):
     """The statements of a case: without the scan, with the scan if it is possible, and as the planner chooses."""
-    before, statement, after = case.spelled(near)
-    plain_before, plain, _ = case.spelled(hamming)
+    before, statement, after = case.spelled(write_near)
+    plain_before, plain, _ = case.spelled(write_hamming)
     shown = [after] if after else []
     return {
         "expected": ["SET LOCAL pg_simhash.enable_scan = off", *plain_before, plain, *shown],
@@ -120,16 +120,17 @@ def ways_of(settings, case):
     }
 
 
-def near(fingerprint, query, distance):
+def write_near(fingerprint, query, distance):
     form = FORMS[(len(fingerprint) + len(query)) % len(FORMS)]
+    # "+ 1" would overflow, or the distance is not a number.
     if "+ 1" in form and not (distance.lstrip("-").isdigit() and abs(int(distance)) < 1000):
         form = FORMS[0]
     if form == FORMS[0] and distance == "3":
-        return f"simhash_near({fingerprint}, {query})"
+        return f"simhash_near({fingerprint}, {query})"  # 3 is the default
     return form.format(fingerprint=fingerprint, query=query, distance=distance)
 
 
-def hamming(fingerprint, query, distance):
+def write_hamming(fingerprint, query, distance):
     return f"(hamming({fingerprint}, {query}) <= {distance})"
 
 
@@ -150,7 +151,7 @@ def answer(connection, statements):
 
 
 def explain(connection, settings, case):
-    before, statement, _ = case.spelled(near)
+    before, statement, _ = case.spelled(write_near)
     if statement.startswith("FETCH"):
         return ""
     explained = [*settings, "SET LOCAL enable_seqscan = off", *before, f"EXPLAIN (COSTS OFF) {statement}"]

@@ -44,16 +44,16 @@ def soak(options):
     texts = pool.make_texts(options.seed)
     fingerprints, bands = table.create(options.action, options.source, texts, options.partitions, options.tenants)
     by_text = options.source == "body"
-    nearness = pool.Nearness(texts, fingerprints, bands if by_text else (), options.tenants)
+    near, refuted = pool.find_near(texts, fingerprints, bands if by_text else (), options.tenants)
     if options.unguarded:
         table.unguard()
-    describe(options, texts, nearness)
-    if by_text and not nearness.refuted:
+    describe(options, near, refuted)
+    if by_text and not refuted:
         raise NotReached("no pair of texts shares a band and is not near")
     searches = Searches(texts, fingerprints, options.tenants, options.seed)
     journals = write(options, texts, searches)
     print(f"  {searches.done} searches, which found {searches.found} rows")
-    proof = check.prove(journals, table.read_rows(), texts, fingerprints, nearness.near)
+    proof = check.prove(journals, table.read_rows(), texts, fingerprints, near)
     failures = [*searches.failures, *proof, *table.find_damage()]
     if options.unguarded:
         others = [failure for failure in failures if " are near: " not in failure]
@@ -70,11 +70,12 @@ def soak(options):
         raise NotReached("nothing was refused")
 
 
-def describe(options, texts, nearness):
+def describe(options, near, refuted):
+    average_near = sum(len(others) - 1 for others in near) / len(near)
     print(
         f"{options.action} by {options.source}: {options.partitions or 'no'} partitions, {options.tenants} tenants,"
-        f" {options.clients} clients, {options.transactions} transactions, seed {options.seed}, {len(texts)} texts,"
-        f" {nearness.average_near():.1f} of which are near one of them, {nearness.refuted} pairs only share a band;"
+        f" {options.clients} clients, {options.transactions} transactions, seed {options.seed}, {len(near)} texts,"
+        f" {average_near:.1f} of which are near one of them, {refuted} pairs only share a band;"
         f" {table.durability()}",
         flush=True,
     )

@@ -1,21 +1,23 @@
 """The proof, from all rows of the table and the journals of all clients. Nothing of the extension is used for it."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict, namedtuple
 
 from journal import COMMITTED, FOREVER, UNDONE
 from pool import resemblance
 
 
+# A row of the table. `text` is the number of its text.
+Row = namedtuple("Row", ["id", "text", "body", "fingerprint", "mark"])
+
+
 def prove(journals, rows, texts, fingerprints, near):
-    """The defects of a history. `near` lists, for each text, its near-duplicates."""
+    """The failures of a history. `near` lists, for each text, its near-duplicates."""
     history = History(journals, texts, near)
-    failures = [*wrong_contents(rows, texts, fingerprints), *wrong_pairs(rows, near), *wrong_presence(history, rows)]
+    failures = [*find_wrong_contents(rows, texts, fingerprints), *find_wrong_pairs(rows, near)]
+    failures += find_wrong_presence(history, rows)
     refusals = [refusal for journal in journals for refusal in journal.refusals]
     failures += filter(None, map(history.check_refusal, refusals))
-    counts = defaultdict(int)
-    for journal in journals:
-        for event, count in journal.counts.items():
-            counts[event] += count
+    counts = sum((Counter(journal.counts) for journal in journals), Counter())
     print("  " + ", ".join(f"{event} {count}" for event, count in sorted(counts.items())))
     print(
         f"  {len(rows)} rows, {len(rows) * (len(rows) - 1) // 2} pairs, {len(refusals)} refusals looked at,"
@@ -24,38 +26,39 @@ def prove(journals, rows, texts, fingerprints, near):
     return failures
 
 
-def wrong_contents(rows, texts, fingerprints):
-    for id, text, body, fingerprint, _ in rows:
-        if texts[text] != body or fingerprints[text] != fingerprint:
-            yield f"row {id} is not what was written"
+def find_wrong_contents(rows, texts, fingerprints):
+    """Rows whose text or fingerprint is not that of their number."""
+    for row in rows:
+        if texts[row.text] != row.body or fingerprints[row.text] != row.fingerprint:
+            yield f"row {row.id} is not what was written"
 
 
-def wrong_pairs(rows, near):
+def find_wrong_pairs(rows, near):
     """Rows that are near each other, and have no mark."""
     near = [set(others) for others in near]
-    rows = [row for row in rows if row[-1] is None]
-    for i, (a, text_of_a, body_of_a, *_) in enumerate(rows):
-        for b, text_of_b, body_of_b, *_ in rows[:i]:
-            if text_of_b in near[text_of_a]:
-                yield f"rows {a} and {b} are near: their resemblance is {resemblance(body_of_a, body_of_b):.3f}"
+    rows = [row for row in rows if row.mark is None]
+    for i, a in enumerate(rows):
+        for b in rows[:i]:
+            if b.text in near[a.text]:
+                yield f"rows {a.id} and {b.id} are near: their resemblance is {resemblance(a.body, b.body):.3f}"
 
 
-def wrong_presence(history, rows):
-    """Rows that are there, or are missing, against what the clients have committed."""
-    there = {id: (text, mark) for id, text, _, _, mark in rows}
+def find_wrong_presence(history, rows):
+    """Rows that are stored but must not be, or must be but are not, by what the clients have committed."""
+    present = {row.id: (row.text, row.mark) for row in rows}
     for id, versions in history.versions.items():
         stored = [version for version in versions if version.fate != UNDONE]
         endings = [ending for ending in history.endings[id] if ending.fate != UNDONE]
         certainly_inserted = any(version.inserted and version.fate == COMMITTED for version in stored)
-        if id in there:
+        if id in present:
             if any(ending.deleted and ending.fate == COMMITTED for ending in endings):
                 yield f"row {id} is there, although it was deleted"
-            if there[id] not in {(version.text, version.mark) for version in stored}:
-                text, mark = there[id]
+            if present[id] not in {(version.text, version.mark) for version in stored}:
+                text, mark = present[id]
                 yield f"row {id} has text {text} and mark {mark}, which was not committed"
         elif certainly_inserted and not any(ending.deleted for ending in endings):
             yield f"row {id} was committed and not deleted, and is missing"
-    for id in there.keys() - history.versions.keys():
+    for id in present.keys() - history.versions.keys():
         yield f"row {id} is there, although nobody has stored it"
 
 
@@ -91,7 +94,7 @@ class History:
         return version.since <= refusal.until and self.latest(version) >= refusal.since
 
     def check_refusal(self, refusal):
-        """The defect of a refusal or a mark; None if it has a reason."""
+        """The failure of a refusal or a mark; None if it has a reason."""
         if refusal.mark is not None:
             return self.check_mark(refusal)
         if any(self.has_reason(id, text, refusal) for id, text in refusal.rows):
@@ -99,8 +102,9 @@ class History:
         return f"rows {refusal.rows} were refused without a reason: nothing near them was there"
 
     def has_reason(self, id, text, refusal):
+        """Whether a row near this one was stored by the same statement, or may have been in the table."""
         near = self.near[text]
-        return any(key != id and other in near for key, other in refusal.stored) or any(
+        return any(other_id != id and other in near for other_id, other in refusal.stored) or any(
             version.id != id and self.may_be_there(version, refusal)
             for other in near for version in self.with_text[other]
         )

@@ -1,10 +1,10 @@
-"""`prove` reports each defect of a history. Run: `python tests/load/soak/check_test.py`."""
+"""`prove` reports each failure of a history. Run: `python tests/load/soak/check_test.py`."""
 
 import unittest
 from time import monotonic
 from typing import NamedTuple
 
-from check import prove
+from check import Row, prove
 from journal import COMMITTED, UNDONE, UNKNOWN, Journal, Transaction
 
 TEXTS = ["a b c d", "a b c d e", "f", "a", "a b c d"]
@@ -40,7 +40,7 @@ def refuse(key, text):
 
 
 def row(key, text, mark=None):
-    return key, text, TEXTS[text], FINGERPRINTS[text], mark
+    return Row(key, text, TEXTS[text], FINGERPRINTS[text], mark)
 
 
 STORED = write(1, 0)

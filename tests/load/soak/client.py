@@ -10,7 +10,7 @@ import psycopg
 
 from journal import COMMITTED, UNDONE, UNKNOWN, Journal, Transaction
 from patience import until
-from pool import tenant
+from pool import tenant_of
 
 KNOWN_ROWS = 600
 ROWS_OF_A_CLIENT = 100_000_000
@@ -180,7 +180,7 @@ class Client:
 
     def columns(self, text):
         """The values of the columns text, tenant and body."""
-        return text, tenant(text, self.tenants), self.texts[text]
+        return text, tenant_of(text, self.tenants), self.texts[text]
 
     def insert(self, rng):
         rows = self.new_rows(rng.choice((1, 1, 1, 2, 5)), rng)

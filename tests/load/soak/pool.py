@@ -5,7 +5,7 @@ import random
 from itertools import pairwise
 
 GROUPS, VARIANTS, WORDS = 150, 8, 150
-# By how many times the texts of every tenth group are longer, so that they are stored out of line.
+# How many times longer the texts of every tenth group are, so that they are stored out of line.
 LONG = 20
 # Numbers of words that are replaced in a variant. The resemblance to the group's first text is about 1, 0.96, 0.89 and
 # 0.79: so some of the texts that share a band are not near-duplicates.
@@ -37,9 +37,9 @@ def distance(a, b):
     return ((a ^ b) & 0xFFFF_FFFF_FFFF_FFFF).bit_count()
 
 
-def tenant(text, tenants):
-    """The tenant that a text belongs to. Each group has texts of several tenants."""
-    return text // len(EDITS) % tenants
+def tenant_of(number, tenants):
+    """The tenant that the text with a number belongs to. Each group has texts of several tenants."""
+    return number // len(EDITS) % tenants
 
 
 def resemblance(a, b):
@@ -48,29 +48,24 @@ def resemblance(a, b):
     return len(a & b) / len(a | b)
 
 
-class Nearness:
-    """Which texts are near-duplicates within a tenant: by their fingerprints or, if there are bands, by these and their
-    words."""
-
-    def __init__(self, texts, fingerprints, bands, tenants):
-        self.near = [[number] for number in range(len(texts))]
-        self.refuted = 0
-        for a in range(len(texts)):
-            for b in range(a):
-                if tenant(a, tenants) != tenant(b, tenants):
-                    continue
-                apart = distance(fingerprints[a], fingerprints[b])
-                if not bands:
-                    is_near = apart <= DISTANCE
-                elif any(map(operator.eq, bands[a], bands[b])):
-                    is_near = apart <= BAND_DISTANCE and resemblance(texts[a], texts[b]) >= RESEMBLANCE
-                    self.refuted += not is_near
-                else:
-                    continue
-                if is_near:
-                    self.near[a].append(b)
-                    self.near[b].append(a)
-
-    def average_near(self):
-        """How many other texts a text is near, on average."""
-        return sum(len(near) - 1 for near in self.near) / len(self.near)
+def find_near(texts, fingerprints, bands, tenants):
+    """For each text, those that it is near within its tenant: by their fingerprints or, if there are bands, by these
+    and their words. And the number of pairs that only share a band."""
+    near = [[number] for number in range(len(texts))]  # A text is near itself: it may be stored twice.
+    refuted = 0
+    for a in range(len(texts)):
+        for b in range(a):
+            if tenant_of(a, tenants) != tenant_of(b, tenants):
+                continue
+            if bands and not any(map(operator.eq, bands[a], bands[b])):
+                continue
+            bits = distance(fingerprints[a], fingerprints[b])
+            if bands:
+                is_near = bits <= BAND_DISTANCE and resemblance(texts[a], texts[b]) >= RESEMBLANCE
+                refuted += not is_near
+            else:
+                is_near = bits <= DISTANCE
+            if is_near:
+                near[a].append(b)
+                near[b].append(a)
+    return near, refuted

@@ -3,7 +3,9 @@
 import subprocess
 
 import psycopg
+from psycopg.rows import class_row
 
+from check import Row
 from pool import BANDS, DISTANCE
 
 
@@ -52,12 +54,13 @@ def durability():
 
 
 def read_rows():
-    """All rows, by a sequential scan: id, number of the text, the text, its fingerprint and its mark."""
+    """All rows, by a sequential scan."""
     with connect() as connection:
         connection.execute("SET enable_indexscan = off")
         connection.execute("SET enable_bitmapscan = off")
         connection.execute("SET enable_indexonlyscan = off")
-        return connection.execute("SELECT id, text, body, simhash, mark FROM soak").fetchall()
+        cursor = connection.cursor(row_factory=class_row(Row))
+        return cursor.execute("SELECT id, text, body, simhash AS fingerprint, mark FROM soak").fetchall()
 
 
 def find_damage():

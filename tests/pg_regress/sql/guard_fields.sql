@@ -1,24 +1,23 @@
 -- The error of a guard reports the near row in the field DATATYPE NAME, as JSON for programs.
 
--- The field DATATYPE NAME of a statement's error.
-CREATE FUNCTION type_field(statement text) RETURNS text LANGUAGE sql
+CREATE FUNCTION near_of(statement text) RETURNS text LANGUAGE sql
     RETURN (SELECT substring(line FROM '^  TYPE: (.*)') FROM fields(statement) AS line WHERE line ~ '^  TYPE: ');
 CREATE TABLE docs (id bigint PRIMARY KEY, body text);
 SELECT simhash_index('docs', 'body'), simhash_guard('docs');
 INSERT INTO docs SELECT 42, string_agg('word' || n, ' ') FROM generate_series(1, 100) AS n;
-SELECT type_field('INSERT INTO docs SELECT 43, body FROM docs');
+SELECT near_of('INSERT INTO docs SELECT 43, body FROM docs');
 SELECT near::jsonb -> 'key' ->> 'id' AS id, near::jsonb -> 'resemblance' AS resemblance
-FROM type_field('INSERT INTO docs SELECT 43, body || '' more'' FROM docs') AS near;
+FROM near_of('INSERT INTO docs SELECT 43, body || '' more'' FROM docs') AS near;
 
 -- Keys of all kinds: a row with fingerprint 0 is stored, and then one with fingerprint 1.
 CREATE FUNCTION near_key(columns text, key text, stored text, new text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     near text;
 BEGIN
-    EXECUTE format('CREATE TABLE keyed (%s, f bigint%s)', columns, ', PRIMARY KEY (' || key || ')');
+    EXECUTE format('CREATE TABLE keyed (%s, f bigint, PRIMARY KEY (%s))', columns, key);
     PERFORM simhash_attach('keyed', 'f'), simhash_guard('keyed', source => 'f');
     EXECUTE format('INSERT INTO keyed VALUES (%s, 0)', stored);
-    near := type_field(format('INSERT INTO keyed VALUES (%s, 1)', new));
+    near := near_of(format('INSERT INTO keyed VALUES (%s, 1)', new));
     DROP TABLE keyed;
     IF near !~ '^[ -~]*$' THEN
         RAISE 'not ASCII: %', near;
@@ -43,7 +42,7 @@ SELECT columns, near_key(columns, key, stored, new) FROM (VALUES
     ('"a ""b"" é" integer', '"a ""b"" é"', '1', '2'),
     -- Several columns, in the order of the key.
     ('tenant text, id integer', 'id, tenant', '''one'', 1', '''one'', 2')) AS keys (columns, key, stored, new);
--- A key whose JSON is longer than 8192 bytes is left out: {"k": "..."} takes 9 of them, and an é takes 6.
+-- A key whose JSON is longer than 8192 bytes is left out: {"k": "..."} takes 9 bytes, and an é, which is escaped, 6.
 SELECT length(near_key('k text', 'k', 'repeat(''a'', 8183)', '''x'''));
 SELECT near_key('k text', 'k', 'repeat(''a'', 8184)', '''x''');
 SELECT near_key('k text', 'k', 'repeat(''é'', 1400)', '''x''');
@@ -51,7 +50,7 @@ SELECT near_key('k text', 'k', 'repeat(''é'', 1400)', '''x''');
 CREATE TABLE keyless (f bigint);
 SELECT simhash_attach('keyless', 'f'), simhash_guard('keyless', source => 'f');
 INSERT INTO keyless VALUES (0);
-SELECT type_field('INSERT INTO keyless VALUES (7)');
+SELECT near_of('INSERT INTO keyless VALUES (7)');
 
 -- Detail and field report no more to a user than SELECT would show.
 CREATE FUNCTION seen_by_writer(granted text, OUT field text, OUT detail text) LANGUAGE plpgsql AS $$

@@ -9,8 +9,6 @@ sys.path.append(f"{sys.path[0]}/..")
 from distributed import FIRST, OTHERS, SERVERS, connect
 
 PLAN = re.compile(r"plan:\n((?:\t.*\n)+)")
-# How far the log of each server has been read.
-log_offsets = dict.fromkeys(OTHERS, 0)
 
 
 def create_database(name):
@@ -30,24 +28,28 @@ def create_database(name):
                 CREATE USER MAPPING FOR postgres SERVER {server} OPTIONS (user 'postgres')""")
 
 
-def read_new_plans():
-    """The plans that each of the other servers has logged since the last call, each as a list of its nodes."""
-    plans = {}
-    for server in OTHERS:
-        text = pathlib.Path(SERVERS[server][0], f"{server}.log").read_bytes()
-        new = text[log_offsets[server] :].decode()
-        log_offsets[server] = len(text)
-        found = (json.loads(plan)["Plan"] for plan in PLAN.findall(new))
-        # EXPLAIN, which use_remote_estimate sends, logs a plan without rows.
-        plans[server] = [list(nodes_of(plan)) for plan in found if "Actual Rows" in plan]
-    return plans
+class PlanLog:
+    def __init__(self):
+        self.offsets = dict.fromkeys(OTHERS, 0)
+
+    def read_new(self):
+        """The plans that each of the other servers has logged since the last call, each as a list of its nodes."""
+        plans = {}
+        for server in OTHERS:
+            log = pathlib.Path(SERVERS[server][0], f"{server}.log").read_bytes()
+            new = log[self.offsets[server] :].decode()
+            self.offsets[server] = len(log)
+            found = (json.loads(plan)["Plan"] for plan in PLAN.findall(new))
+            # use_remote_estimate sends EXPLAIN, whose plans have no actual rows: leave these out.
+            plans[server] = [list(nodes_of(plan)) for plan in found if "Actual Rows" in plan]
+        return plans
 
 
 def nodes_of(plan):
     """The nodes of a plan, from the top."""
     yield plan
-    for below in plan.get("Plans", []):
-        yield from nodes_of(below)
+    for child in plan.get("Plans", []):
+        yield from nodes_of(child)
 
 
 def node_type(node):

@@ -6,7 +6,7 @@ nothing is indexed. The plans that the servers log show whether they have search
 The arguments are the addresses of the servers hub, one and two.
 """
 
-from hub import OTHERS, connect, create_database, node_type, read_new_plans
+from hub import OTHERS, PlanLog, connect, create_database, node_type
 from distributed import FORMS, PRINT_OF, WORDS, Comparison
 
 DATABASE = "searches"
@@ -73,6 +73,7 @@ FORMS_OF_TEXTS = {
 
 class Test(Comparison):
     def set_up(self):
+        self.plan_log = PlanLog()
         create_database(DATABASE)
         for number, server in enumerate(OTHERS):
             with connect(server, DATABASE) as connection:
@@ -100,8 +101,8 @@ class Test(Comparison):
         """The sorted rows, and the plans of the other servers. The number is a distance, or one of rows."""
         self.connection.execute(f"SET plan_cache_mode = force_{mode}_plan")
         with self.prepared(form, table):
-            read_new_plans()
-            return self.rows(f"EXECUTE form ({query}, {number})"), read_new_plans()
+            self.plan_log.read_new()
+            return self.rows(f"EXECUTE form ({query}, {number})"), self.plan_log.read_new()
 
     def compare(self, name, form, table, *, searches=True, copy_form=None, servers=OTHERS, times=4):
         """Runs a form by several queries. Its rows must be those of the copy. Each of these servers must have searched
