@@ -56,9 +56,15 @@ impl TextCriterion {
         Level::of(self.resemblance).map_or(u64::BITS, |level| level.max_distance)
     }
 
+    /// Whether the distance of the fingerprints of two texts is small enough.
+    #[inline]
+    pub fn allows_distance(&self, a: u64, b: u64) -> bool {
+        hamming(a, b) <= self.max_distance()
+    }
+
     /// Whether two texts with these summaries, which have the criterion's bands, are near if they resemble each other.
     pub fn are_candidates(&self, a: &Summary, b: &Summary) -> bool {
-        a.shares_band(b, self.bands) && hamming(a.fingerprint, b.fingerprint) <= self.max_distance()
+        a.shares_band(b, self.bands) && self.allows_distance(a.fingerprint, b.fingerprint)
     }
 }
 

@@ -63,8 +63,13 @@ impl Index {
         table.open_indexes().filter_map(|index| Self::read(&index, ExpressionForm::Planned))
     }
 
+    /// All indexes of a table.
+    pub fn all_and_dying(table: &Relation) -> Result<impl Iterator<Item = Self>> {
+        Ok(Self::all(table).chain(Self::dying(table)?))
+    }
+
     /// The indexes of a table that are being dropped, or that a failed DROP INDEX CONCURRENTLY has left.
-    pub fn dying(table: &Relation) -> Result<Vec<Self>> {
+    fn dying(table: &Relation) -> Result<Vec<Self>> {
         let select = "SELECT indexrelid FROM pg_catalog.pg_index WHERE NOT indislive AND indrelid =";
         let oids = query_strings(&format!("{select} {}", table.oid().to_u32()))?;
         let indexes =

@@ -52,7 +52,7 @@ impl WantedIndexes for BandIndexes<'_> {
         let relation = table.open();
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
         let text = self.text.in_table(&relation)?;
-        let indexes = Index::all(&relation).chain(Index::dying(&relation)?).filter_map(|index| {
+        let indexes = Index::all_and_dying(&relation)?.filter_map(|index| {
             let band_index = BandIndex::read(&relation, &index)?;
             let is_wanted = band_index.call.schema == self.schema
                 && band_index.call.is_of(text, &self.text.options.meaning)

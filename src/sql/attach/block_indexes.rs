@@ -49,7 +49,7 @@ impl WantedIndexes for BlockIndexes<'_> {
         let relation = table.open();
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
         let mut existing = Vec::new();
-        for index in Index::all(&relation).chain(Index::dying(&relation)?) {
+        for index in Index::all_and_dying(&relation)? {
             let key = block_keys(&relation, &index).next();
             if let Some(key) = key
                 && !index.is_partial

@@ -61,7 +61,7 @@ impl Attached {
         }
         for member in family {
             let relation = member.open();
-            for index in Index::all(&relation).chain(Index::dying(&relation)?) {
+            for index in Index::all_and_dying(&relation)? {
                 if !index.is_partition
                     && prefix.maker_of(index.oid, 0)? == Maker::ThisPrefix
                     && !is_on_inherited_block(table, member, &index)

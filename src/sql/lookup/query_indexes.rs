@@ -37,7 +37,7 @@ pub struct Work {
 struct OpenIndex {
     relation: pg_sys::Relation,
     /// The attnum of the fingerprint, which is read with each entry.
-    fingerprint: Option<i16>,
+    fingerprint: i16,
     scan: Option<EntryScan>,
 }
 
@@ -52,7 +52,7 @@ impl QueryIndexes {
         table: pg_sys::Relation,
         snapshot: pg_sys::Snapshot,
         slot: *mut TupleTableSlot,
-        indexes: Vec<(Oid, Option<i16>)>,
+        indexes: Vec<(Oid, i16)>,
     ) -> Self {
         let open_index = |(index, fingerprint)| {
             // SAFETY: the index exists, because its table is locked.
@@ -86,7 +86,8 @@ impl QueryIndexes {
         // SAFETY: both relations stay open until the scan ends, and the snapshot is the query's. The index has the
         // scope's columns, then one or two integers. The scan has the keys for them.
         unsafe {
-            let scan = scan.get_or_insert_with(|| EntryScan::begin(*table, *relation, *snapshot, keys, *fingerprint));
+            let scan =
+                scan.get_or_insert_with(|| EntryScan::begin(*table, *relation, *snapshot, keys, Some(*fingerprint)));
             scan.look_up(scope, condition, sizes);
         }
     }

@@ -9,7 +9,6 @@ use simhash::criterion::TextCriterion;
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::size::{is_exact, similar_sizes};
 use simhash::fingerprint::{Fingerprinter, Summary};
-use simhash::hamming;
 
 use crate::sql::fingerprint::fingerprint_cache;
 
@@ -19,7 +18,6 @@ use crate::sql::fingerprint::fingerprint_cache;
 pub struct TextKeys {
     summary: Rc<Summary>,
     criterion: TextCriterion,
-    max_distance: u32,
     pub sizes: RangeInclusive<i32>,
 }
 
@@ -40,7 +38,7 @@ impl TextKeys {
 
     fn new(summary: Rc<Summary>, criterion: TextCriterion, options: &Options) -> Self {
         let sizes = similar_sizes(summary.size, criterion.resemblance, is_exact(options));
-        Self { summary, criterion, max_distance: criterion.max_distance(), sizes }
+        Self { summary, criterion, sizes }
     }
 
     pub fn least_resemblance(&self) -> f64 {
@@ -58,7 +56,7 @@ impl TextKeys {
 
     /// Whether a text with this fingerprint may be near.
     pub fn allows(&self, fingerprint: i64) -> bool {
-        hamming(fingerprint.cast_unsigned(), self.summary.fingerprint) <= self.max_distance
+        self.criterion.allows_distance(fingerprint.cast_unsigned(), self.summary.fingerprint)
     }
 
     /// A band as an index has it: with the criterion's option `same` or without.

@@ -37,7 +37,7 @@ pub unsafe fn explain(
             output.text(c"Within", &max_distance);
         }
     }
-    if let Some((index, _)) = settings.search.indexes().first()
+    if let Some((index, _)) = settings.indexes().first()
         && !settings.scope.is_empty()
     {
         let equality =

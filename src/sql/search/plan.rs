@@ -7,6 +7,7 @@ use postgres::expression::Expression;
 use serde::{Deserialize, Serialize};
 
 use crate::sql::indexed::layouts::Layout;
+use crate::sql::lookup::band_indexes::BandIndex;
 
 /// The role of an expression in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,8 +41,6 @@ pub enum Search {
     Bands {
         /// The indexes on the bands of the criterion, in the order of the bands.
         indexes: Vec<Oid>,
-        /// The attnum of the fingerprint in the indexes.
-        fingerprint: i16,
         /// Whether the indexes are on bands by the option `same`.
         has_same: bool,
     },
@@ -69,21 +68,20 @@ pub struct ScopeKey {
     pub collation: Oid,
 }
 
-impl Search {
+impl Settings {
     /// The searched indexes, each with its attnum of the fingerprint. The indexes of a layout are adjacent.
-    pub fn indexes(&self) -> Vec<(Oid, Option<i16>)> {
-        match self {
-            Self::Distance(DistanceSettings { layouts, .. }) => {
-                layouts.iter().flatten().map(|indexed| (indexed.index, Some(indexed.fingerprint))).collect()
+    pub fn indexes(&self) -> Vec<(Oid, i16)> {
+        match &self.search {
+            Search::Distance(DistanceSettings { layouts, .. }) => {
+                layouts.iter().flatten().map(|indexed| (indexed.index, indexed.fingerprint)).collect()
             }
-            Self::Bands { indexes, fingerprint, .. } => {
-                indexes.iter().map(|&index| (index, Some(*fingerprint))).collect()
+            Search::Bands { indexes, .. } => {
+                let fingerprint = BandIndex::fingerprint_attnum(self.scope.len());
+                indexes.iter().map(|&index| (index, fingerprint)).collect()
             }
         }
     }
-}
 
-impl Settings {
     /// The expressions of the plan that have this role.
     pub fn of_role(&self, expressions: &[Expression], role: Role) -> impl Iterator<Item = Expression> {
         let all = self.roles.iter().zip(expressions);

@@ -71,13 +71,13 @@ impl NearScan {
             let values: Vec<_> = role_expressions(Role::Scope).collect();
             let scope = (!values.is_empty()).then(|| ScopeConditions::new(&settings.scope, &values, parent));
             let search = (!is_explain_only).then(|| {
-                let open_indexes = QueryIndexes::open(table, snapshot, slot, settings.search.indexes());
+                let open_indexes = QueryIndexes::open(table, snapshot, slot, settings.indexes());
                 match &settings.search {
                     Search::Distance(settings) => {
                         let pages = pg_sys::RelationGetNumberOfBlocksInFork(table, pg_sys::ForkNumber::MAIN_FORKNUM);
                         RunningSearch::Distance(DistanceSearch::new(settings, pages.into(), open_indexes))
                     }
-                    Search::Bands { indexes, has_same, .. } => {
+                    Search::Bands { indexes, has_same } => {
                         let document = role_expressions(Role::Criterion).find_map(constant_document);
                         let criterion = document.and_then(|document| read_text_criterion(document).ok());
                         let criterion = criterion.unwrap_or_else(|| raise_unreadable_plan());

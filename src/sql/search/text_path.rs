@@ -133,12 +133,11 @@ impl TextSearch {
         let TextCondition { near, query, .. } = &self.condition;
         let bands = near.criterion.bands;
         let is_on = |index: &BandIndex, band| index.call.band == band && index.call.has_same() == has_same;
-        let fingerprint = BandIndex::fingerprint_attnum(indexes.first()?.scope.len());
         let find_index = |band| indexes.iter().find(|index| is_on(index, band)).map(|index| index.oid);
         let indexes: Vec<_> = (0..bands).map(find_index).collect::<Option<_>>()?;
         let expressions = [(Role::Query, *query), (Role::Criterion, near.document)];
         let costs = Costs { startup: 0.0, total: self.cost(table, &indexes, has_same) };
-        table.offer(costs, false, expressions, Search::Bands { indexes, fingerprint, has_same });
+        table.offer(costs, false, expressions, Search::Bands { indexes, has_same });
         Some(())
     }
 

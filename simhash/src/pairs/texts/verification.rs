@@ -7,7 +7,6 @@
 
 use super::candidates::{Candidates, NO_BUCKET};
 use super::sketches::TextSketches;
-use crate::distance::hamming;
 use crate::error::Result;
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::fingerprint::sketch::{DifferenceSketch, MostDifferent};
@@ -201,7 +200,7 @@ impl<O: Outcome> Verification<O> {
     /// Compares the next candidate with others, those first that probably resemble it most.
     fn compare(&mut self, features: &FeatureSet, tick: &dyn Fn()) {
         self.compared.sort_unstable();
-        let max_distance = self.candidates.criterion.max_distance();
+        let criterion = self.candidates.criterion;
         let sketch = &self.candidates.sketches[self.position];
         for (number, &(difference, index)) in self.compared.iter().enumerate() {
             if number % PAIRS_BETWEEN_TICKS == PAIRS_BETWEEN_TICKS - 1 {
@@ -211,7 +210,7 @@ impl<O: Outcome> Verification<O> {
             let Some(least) = self.outcome.least_resemblance(other.position, self.position as u32) else { continue };
             let other_features = &self.held.features[index as usize];
             if MostDifferent::with_resemblance(least).allows(difference, &other.sketch, sketch)
-                && hamming(other_features.fingerprint, features.fingerprint) <= max_distance
+                && criterion.allows_distance(other_features.fingerprint, features.fingerprint)
                 && let Some(resemblance) = other_features.resemblance_from(features, least, tick)
             {
                 let is_same = resemblance >= 1.0 && other_features == features;

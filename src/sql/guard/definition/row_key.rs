@@ -34,6 +34,13 @@ impl RowKey {
         }
     }
 
+    pub fn fingerprint(&self) -> u64 {
+        match self {
+            Self::Text(text) => text.fingerprint(),
+            Self::Fingerprint { value, .. } => *value,
+        }
+    }
+
     /// The keys of locks. Rows that may be near share one.
     pub fn lock_keys(&self, keys: &LockKeys) -> Vec<u32> {
         match self {

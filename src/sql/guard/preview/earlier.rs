@@ -8,7 +8,6 @@ use postgres::error::Result;
 use postgres::heap::dirty_scan::{DirtySearch, EntrySet, FoundVersion, VersionState};
 use postgres::heap::row::Row;
 use postgres::text::{TextArgument, decode};
-use simhash::hamming;
 
 use super::Preview;
 use crate::sql::guard::definition::row_key::RowKey;
@@ -97,9 +96,7 @@ impl Preview {
         candidate: &FoundVersion,
         closeness: Closeness,
     ) -> Result<bool> {
-        let (Some(criterion), RowKey::Text(keys), Closeness::Resemblance(resemblance)) =
-            (self.criterion, key, closeness)
-        else {
+        let (Some(criterion), Closeness::Resemblance(resemblance)) = (self.criterion, closeness) else {
             return Ok(false);
         };
         if resemblance < criterion.resemblance {
@@ -107,12 +104,12 @@ impl Preview {
         }
         let fingerprint = match candidate.value {
             Some(value) => Some(value.cast_unsigned()),
-            None => match self.evaluator.key(searched, candidate.version.row(), RowKind::Stored)? {
-                Some(RowKey::Text(other)) => Some(other.fingerprint()),
-                _ => None,
-            },
+            None => {
+                let other = self.evaluator.key(searched, candidate.version.row(), RowKind::Stored)?;
+                other.map(|other| other.fingerprint())
+            }
         };
-        Ok(fingerprint.is_some_and(|fingerprint| hamming(fingerprint, keys.fingerprint()) > criterion.max_distance()))
+        Ok(fingerprint.is_some_and(|fingerprint| !criterion.allows_distance(fingerprint, key.fingerprint())))
     }
 
     /// The row as users see it.

@@ -26,6 +26,7 @@ use postgres::trigger::RowEvent;
 
 use super::near_rows::{NearRows, find_near};
 use super::pending_row::PendingRow;
+use super::registration::IfTaken;
 use super::returned_row::{cannot_serialize, take_action, with_old_mark};
 use super::search::{EarlierSearches, NearQuery, Wanted};
 use super::statement::{NewRow, Statement};
@@ -63,7 +64,7 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
         return Ok(row.without_mark());
     };
     let is_unchecked = statement.evaluator.is_unchecked(statement.own_table(), row.as_row())?;
-    row.try_register(&key);
+    row.register(&key, IfTaken::Leave);
     let mut undecided = Undecided { key, is_unchecked, earlier_searches: EarlierSearches::new() };
     // A partition may have been attached since the statement began.
     statement.refresh(event)?;
@@ -82,9 +83,9 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
                 statement.release();
                 return Ok(tuple);
             }
-            Next::Register => row.register(&undecided.key),
+            Next::Register => row.register(&undecided.key, IfTaken::Wait),
             Next::Wait(_) if waits == MAX_UNREGISTERED_WAITS && !statement.is_registered() => {
-                row.register(&undecided.key);
+                row.register(&undecided.key, IfTaken::Wait);
             }
             Next::Wait(awaited) => {
                 // That transaction may have to wait for the new row.
@@ -129,7 +130,7 @@ fn decide_without_search(row: NewRow<'_>) -> Result<Option<HeapTuple>> {
     {
         // With other unique keys, this row no longer conflicts with an INSERT of another session, which could then
         // store a near row. By their registrations, one of the two sessions waits for the other.
-        row.register(&key);
+        row.register(&key, IfTaken::Wait);
     }
     Ok(Some(with_old_mark(row, old).unwrap_or_else(|| row.event.new_tuple())))
 }

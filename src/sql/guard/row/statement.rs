@@ -178,17 +178,8 @@ impl<'a> NewRow<'a> {
         })
     }
 
-    /// Registers the row. Waits if another session has registered a row that may be near.
-    pub fn register(self, key: &RowKey) {
-        self.register_or(key, IfTaken::Wait);
-    }
-
-    /// Registers the row, unless another session has registered a row that may be near.
-    pub fn try_register(self, key: &RowKey) {
-        self.register_or(key, IfTaken::Leave);
-    }
-
-    fn register_or(self, key: &RowKey, if_taken: IfTaken) {
+    /// Registers the row. `if_taken` says what to do if another session has registered a row that may be near.
+    pub fn register(self, key: &RowKey, if_taken: IfTaken) {
         let Statement { guard, current, .. } = self.statement;
         let scope = self.statement.own_table().scope.hash(&self.scope());
         let keys = key.lock_keys(&LockKeys { secret: &guard.secret, scope });
