@@ -34,7 +34,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.orm import ColumnProperty, InstrumentedAttribute
 
-from pg_simhash.psycopg import NearDuplicate, near_duplicate
+from pg_simhash.errors import NearDuplicate, near_duplicate
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

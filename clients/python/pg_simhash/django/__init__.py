@@ -7,7 +7,7 @@ There is nothing to add to INSTALLED_APPS. Models, queries and migrations import
 The page docs/frameworks/django.md shows how the parts work together.
 """
 
-from pg_simhash.psycopg import near_duplicate
+from pg_simhash.errors import near_duplicate
 
 from .constraints import NoNearDuplicate
 from .expressions import HammingDistance, Resemblance, SimHash, SimHashBand, SimHashBlock, SimHashSize

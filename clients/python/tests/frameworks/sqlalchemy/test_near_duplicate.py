@@ -10,7 +10,7 @@ from database import NEAR, NEAR_RESEMBLANCE, Document, GuardedTest
 from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
 
-from pg_simhash.psycopg import NearDuplicate, near_duplicate
+from pg_simhash.errors import NearDuplicate, near_duplicate
 
 EXPECTED = NearDuplicate({"id": 1}, None, NEAR_RESEMBLANCE, "zzz_simhash_guard", "public", "documents")
 

@@ -15,7 +15,7 @@ class Types(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
 
     def test_package(self):
-        self.check("-m", "pg_simhash.psycopg", "-m", "pg_simhash.sqlalchemy", "-m", "pg_simhash.alembic")
+        self.check("-m", "pg_simhash.errors", "-m", "pg_simhash.sqlalchemy", "-m", "pg_simhash.alembic")
 
     def test_use(self):
         self.check(str(Path(__file__).parent / "typed_use.py"))

@@ -7,7 +7,7 @@ from sqlalchemy import BigInteger, ColumnElement, Index, Select, Table, func, se
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, aliased, mapped_column
 
 from pg_simhash.alembic import include_object
-from pg_simhash.psycopg import NearDuplicate, near_duplicate
+from pg_simhash.errors import NearDuplicate, near_duplicate
 from pg_simhash.sqlalchemy import (
     band,
     band_indexes,
