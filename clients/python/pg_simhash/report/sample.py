@@ -40,7 +40,7 @@ LEFT JOIN LATERAL (
     SELECT earlier.tableoid::oid, earlier.ctid::text, resemblance
     FROM ({duplicates} UNION ALL {others}) AS earlier
     CROSS JOIN LATERAL
-        {extension}.simhash_resemblance(own.{column}::text, earlier.{column}::text, {options}::jsonb) AS resemblance
+        {extension}.simhash_resemblance(own.{column}::text, earlier.content, {options}::jsonb) AS resemblance
     WHERE is_near OR resemblance < {limit}
     ORDER BY resemblance DESC, place
     LIMIT 1
@@ -51,7 +51,7 @@ WHERE {extension}.simhash_size(own.{column}::text, {options}::jsonb) IS NOT NULL
 # The names in the condition `among` are those of the earlier row, in the innermost query.
 NEAR_ROWS = """
 (
-    SELECT tableoid, ctid, {column}, {place} AS place, {is_near} AS is_near
+    SELECT tableoid, ctid, {column}::text AS content, {place} AS place, {is_near} AS is_near
     FROM {table} AS other
     WHERE {extension}.simhash_near(other.{column}::text, own.{column}::text, {criterion}::jsonb)
         AND {within} AND ({among}

@@ -275,6 +275,15 @@ class Indexes(WithDatabase):
         self.addCleanup(self.sql, "ALTER EXTENSION pg_simhash SET SCHEMA public")
         self.assertIn("duplicates of an earlier row: 2", self.report('report."a% b"', column="text%"))
 
+    def test_names_in_queries(self):
+        """The column has a name that is also in the queries of the report."""
+        for name in "content", "is_near", "place", "resemblance":
+            with self.subTest(name=name):
+                table_name = f"report.named_{name}"
+                self.sql(f"CREATE TABLE {table_name} AS SELECT 'one two three' AS {name} FROM generate_series(1, 3)")
+                self.sql("SELECT simhash_index(%s, %s)", table_name, name)
+                self.assertIn("duplicates of an earlier row: 2", self.report(table_name, column=name))
+
 
 class Errors(WithDatabase):
     def test_usage(self):
