@@ -12,7 +12,7 @@
 
 use pgrx::pg_sys::Oid;
 use postgres::catalog::column::generation_of;
-use postgres::catalog::index::{ExpressionForm, Index};
+use postgres::catalog::index::{ExpressionForm, Index, IndexKey};
 use postgres::catalog::relation::Relation;
 use postgres::catalog::row_value::RowValue;
 use postgres::error::Result;
@@ -72,7 +72,7 @@ impl BandCall {
 pub struct BandIndex {
     pub oid: Oid,
     pub call: BandCall,
-    /// The band in the index: an expression, or a generated column.
+    /// The band as the index has it: an expression, or a stored generated column.
     pub key: RowValue,
     /// The columns that are keys before the band.
     pub scope: Vec<i16>,
@@ -85,15 +85,16 @@ pub struct BandIndex {
 impl BandIndex {
     /// Reads an index; None if it is not on a band, the size and the fingerprint of one text.
     pub fn read(table: &Relation, index: &Index) -> Option<Self> {
-        let position = index.keys.iter().position(|key| key.value.column().is_none())?;
-        let scope: Vec<_> = index.keys[..position].iter().filter_map(|key| key.value.column()).collect();
+        let computation = |key: &IndexKey| key.value.computation(table);
+        let read_band = |(position, key)| Some((position, BandCall::read(computation(key)?)?));
+        let (position, call) = index.keys.iter().enumerate().find_map(read_band)?;
+        let scope = index.keys[..position].iter().map(|key| key.value.column()).collect::<Option<Vec<_>>>()?;
         let [band, size, fingerprint] = index.keys.get(position..)?.first_chunk()?;
         if !band.is_integer || !size.is_integer {
             return None;
         }
-        let call = BandCall::read(band.value.computation(table)?)?;
-        let size = FingerprintCall::read_size(size.value.computation(table)?, call.schema)?;
-        let fingerprint = FingerprintCall::read(fingerprint.value.computation(table)?, call.schema)?;
+        let size = FingerprintCall::read_size(computation(size)?, call.schema)?;
+        let fingerprint = FingerprintCall::read(computation(fingerprint)?, call.schema)?;
         let has_default_equality = has_default_equality(table, index, &scope);
         let is_of_text = [size, fingerprint].iter().all(|key| key.is_made_as(call.text, &call.options));
         let (oid, is_partial) = (index.oid, index.is_partial);

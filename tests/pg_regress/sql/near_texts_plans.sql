@@ -112,7 +112,13 @@ SELECT is_searched($$SELECT id FROM alike WHERE simhash_near(body, 'some text')$
     is_searched($$SELECT id FROM alike WHERE simhash_near(body, 'some text') AND id > 200$$) AS of_its_predicate;
 RESET client_min_messages;
 DROP INDEX fifth;
+-- The keys of an index may be generated columns.
+ALTER TABLE alike ADD band integer GENERATED ALWAYS AS (simhash_band(body, 0)) STORED;
+DROP INDEX alike_simhash_band0_idx;
+CREATE INDEX ON alike (band, simhash_size(body), simhash(body));
 SELECT simhash_index('alike', 'body');
+SELECT same_rows($$SELECT id FROM alike WHERE simhash_near(body, 'some text')$$) AS same,
+    is_searched($$SELECT id FROM alike WHERE simhash_near(body, 'some text')$$);
 
 -- Partitions, with columns in another order; each is planned by its own indexes. Inheritors, and a materialized view.
 CREATE TABLE parts (id integer, body text) PARTITION BY RANGE (id);
