@@ -2,9 +2,9 @@
 //! with an integer, such as `hamming(a, b) <= k`. A table can be searched by a [`DistanceCondition`].
 //!
 //! `hamming(a, b)` and `a <~> b` are the extension's own. Applications that do not use the extension count the bits in
-//! which two fingerprints differ: with `bit_count` or, before PostgreSQL 14, as characters of a text.
+//! which two fingerprints differ with `bit_count`.
 
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys;
 use postgres::catalog::column::with_generated_columns_replaced;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::types::btree_strategy;
@@ -158,9 +158,6 @@ pub fn fingerprints_of_distance(expression: Expression) -> Option<[Bits; 2]> {
     match (function.to_u32(), &arguments[..]) {
         (pg_sys::F_INT2_INT8 | pg_sys::F_INT4_INT8 | pg_sys::F_INT8_INT4, &[count]) => fingerprints_of_distance(count),
         (pg_sys::F_BIT_COUNT_BIT, &[difference]) => fingerprints_of_difference(difference),
-        (pg_sys::F_LENGTH_TEXT | pg_sys::F_CHAR_LENGTH_TEXT | pg_sys::F_CHARACTER_LENGTH_TEXT, &[digits]) => {
-            fingerprints_of_difference(without_zeros(digits)?)
-        }
         (_, &[a, b]) => {
             let arguments = &[pg_sys::INT8OID, pg_sys::INT8OID];
             ExtensionSchema::of_own_function(function, c"hamming", arguments, c"simhash_near_support")?;
@@ -191,27 +188,4 @@ fn fingerprints_of_difference(difference: Expression) -> Option<[Bits; 2]> {
         },
         _ => None,
     }
-}
-
-/// The bits in `replace(bits::text, '0', '')` or `translate(bits::text, '0', '')`.
-fn without_zeros(digits: Expression) -> Option<Expression> {
-    let (function, arguments) = digits.applied()?;
-    let removes_zeros_alone = match function.to_u32() {
-        pg_sys::F_REPLACE => is_deterministic(digits.input_collation()),
-        pg_sys::F_TRANSLATE => true,
-        _ => false,
-    };
-    match &arguments[..] {
-        &[digits, from, to] if removes_zeros_alone && from.text() == Some(b"0") && to.text() == Some(b"") => {
-            digits.without_relabelling().argument_of_io_cast()
-        }
-        _ => None,
-    }
-}
-
-/// Whether only equal bytes are equal texts. By any other collation, `replace` raises an error, or from PostgreSQL 18
-/// on may take another character for a zero.
-fn is_deterministic(collation: Oid) -> bool {
-    // SAFETY: the collation of an expression that is being planned exists, unless it is the invalid OID.
-    collation != Oid::INVALID && unsafe { pg_sys::get_collation_isdeterministic(collation) }
 }

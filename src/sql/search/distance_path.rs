@@ -84,7 +84,7 @@ impl IndexedFingerprints {
     /// refers to the relations `outer`.
     fn tables(&mut self, fingerprint: Expression, outer: Outer) -> Vec<IndexedTable> {
         let (relation, blocks) = (self.relation, self.blocks(fingerprint));
-        let tables = ScopedTable::by_scope(relation, outer, blocks);
+        let tables = ScopedTable::by_scope(relation, outer, blocks, |scoped| (scoped.block.index, &scoped.scope));
         let with_layouts = |(scoped, blocks): (_, Vec<&ScopedBlock>)| {
             let layouts = layouts_of(blocks.iter().map(|block| &block.block));
             IndexedTable { scoped, layouts }

@@ -9,34 +9,6 @@ use postgres::planner::base_relation::{BaseRelation, Costs, Equality, Outer};
 
 use super::custom_scan::{self, path_lists};
 use super::plan::{Role, ScopeKey, Search, Settings};
-use crate::sql::indexed::layouts::ScopedBlock;
-use crate::sql::lookup::band_indexes::BandIndex;
-
-/// An index that begins with the columns of a scope.
-pub trait ScopedIndex {
-    fn oid(&self) -> Oid;
-    fn scope(&self) -> &[i16];
-}
-
-impl ScopedIndex for BandIndex {
-    fn oid(&self) -> Oid {
-        self.oid
-    }
-
-    fn scope(&self) -> &[i16] {
-        &self.scope
-    }
-}
-
-impl ScopedIndex for ScopedBlock {
-    fn oid(&self) -> Oid {
-        self.block.index
-    }
-
-    fn scope(&self) -> &[i16] {
-        &self.scope
-    }
-}
 
 /// A table that is searched within one scope.
 pub struct ScopedTable {
@@ -53,27 +25,34 @@ pub struct ScopedTable {
 impl ScopedTable {
     /// The table once for each scope that the query has values for, with the indexes of this scope. For example, some
     /// indexes begin with the tenant, and others do not: then a query with `tenant = 5` gives the table twice, and one
-    /// without a condition on the tenant once. The search refers to the relations `outer`.
-    pub fn by_scope<I: ScopedIndex>(relation: BaseRelation, outer: Outer, indexes: &[I]) -> Vec<(Self, Vec<&I>)> {
-        let scopes: BTreeSet<_> = indexes.iter().map(I::scope).collect();
-        scopes.into_iter().filter_map(|columns| Self::within(columns, relation, outer, indexes)).collect()
+    /// without a condition on the tenant once. The search refers to the relations `outer`. `read` returns
+    /// the OID of an index and its scope.
+    pub fn by_scope<I>(
+        relation: BaseRelation,
+        outer: Outer,
+        indexes: &[I],
+        read: fn(&I) -> (Oid, &[i16]),
+    ) -> Vec<(Self, Vec<&I>)> {
+        let scopes: BTreeSet<_> = indexes.iter().map(|index| read(index).1).collect();
+        scopes.into_iter().filter_map(|columns| Self::within(columns, relation, outer, indexes, read)).collect()
     }
 
     /// The table within the scope of these columns, with the indexes that can look up its values; None if the query
     /// lacks one of the values.
-    fn within<'i, I: ScopedIndex>(
+    fn within<'i, I>(
         columns: &[i16],
         relation: BaseRelation,
         outer: Outer,
         indexes: &'i [I],
+        read: fn(&I) -> (Oid, &[i16]),
     ) -> Option<(Self, Vec<&'i I>)> {
         let conditions: Vec<_> = columns.iter().map(|&column| relation.equalities(column)).collect();
-        let scope_indexes = || indexes.iter().filter(|index| index.scope() == columns);
-        let equalities = scope_indexes().find_map(|index| scope_values(&conditions, relation, outer, index.oid()))?;
+        let scope_indexes = || indexes.iter().filter(|index| read(index).1 == columns);
+        let equalities = scope_indexes().find_map(|index| scope_values(&conditions, relation, outer, read(index).0))?;
         // The scan looks up the same values in all indexes.
         let serves = |index: &&I| {
             let mut equalities = equalities.iter().enumerate();
-            equalities.all(|(position, equality)| relation.looks_up(index.oid(), position, equality))
+            equalities.all(|(position, equality)| relation.looks_up(read(index).0, position, equality))
         };
         let usable = scope_indexes().filter(serves).collect();
         let outer = equalities.iter().fold(outer, |outer, equality| outer.with(equality.outer));

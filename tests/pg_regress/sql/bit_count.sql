@@ -41,7 +41,7 @@ $$;
 CREATE FUNCTION hamming_distance(a bigint, b bigint) RETURNS integer LANGUAGE sql IMMUTABLE AS
     $$ SELECT bit_count((a # b)::bit(64))::integer $$;
 CREATE FUNCTION strict_distance(a bigint, b bigint) RETURNS integer LANGUAGE sql IMMUTABLE STRICT AS
-    $$ SELECT length(replace((a # b)::bit(64)::text, '0', '')) $$;
+    $$ SELECT bit_count((a # b)::bit(64))::integer $$;
 CREATE FUNCTION bits_apart(a bit, b bit) RETURNS bigint LANGUAGE sql AS $$ SELECT bit_count(a # b) $$;
 
 SELECT count(*), searched, finding, same FROM compare('numbers', ARRAY[
@@ -54,8 +54,6 @@ SELECT count(*), searched, finding, same FROM compare('numbers', ARRAY[
     'bit_count(fp::bit(64) # ''$Q''::bigint::bit(64)) <= $K',
     'bit_count(fp::bit(64) # B''$B'') <= $K',
     'bit_count(fp::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K',
-    'length(replace((fp # ''$Q'')::bit(64)::text, ''0'', '''')) <= $K',
-    'char_length(replace((fp::bit(64) # B''$B'')::text, ''0'', ''''))::bigint <= $K',
     'hamming_distance(fp, ''$Q'') <= $K',
     'strict_distance(''$Q'', fp) <= $K',
     'bits_apart(fp::bit(64), B''$B'') < $K',
@@ -66,13 +64,11 @@ SELECT count(*), searched, finding, same FROM compare('strings', ARRAY[
     'bit_count(phash # ''$B'') <= $K',
     'bit_count(phash::bit varying # ''$B'') <= $K',
     'bit_count(phash::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K',
-    'length(replace((phash # B''$B'')::text, ''0'', '''')) <= $K',
     'bits_apart(phash, B''$B'') <= $K'])
 GROUP BY searched, finding, same ORDER BY finding;
 SELECT count(*), searched, finding, same FROM compare('digits', ARRAY[
     'bit_count((''x'' || phash)::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K',
-    'bit_count(((''x'' || phash)::bit(64)::bigint # ''$Q'')::bit(64)) <= $K',
-    'length(translate(((''x'' || phash)::bit(64) # B''$B'')::text, ''0'', '''')) <= $K'])
+    'bit_count(((''x'' || phash)::bit(64)::bigint # ''$Q'')::bit(64)) <= $K'])
 GROUP BY searched, finding, same ORDER BY finding;
 
 -- Other meanings do not match: other widths, other digits, other functions, several columns of the same row.
@@ -83,7 +79,6 @@ SELECT * FROM compare('numbers', ARRAY[
     'bit_count(fp::bit(32) # ''$Q''::bigint::bit(32)) <= $K',
     'bit_count(int8send(fp # ''$Q'')) <= $K',
     'bit_count((fp # ''$Q'')::bit(64)) <= $K + .5',
-    'length(replace((fp # ''$Q'')::bit(64)::text, ''1'', '''')) <= $K',
     'octet_length((fp # ''$Q'')::bit(64)) <= $K']);
 SELECT * FROM compare('strings', ARRAY[
     'bit_count(phash::bit(32) # B''$B''::bit(32)) <= $K',
@@ -91,14 +86,6 @@ SELECT * FROM compare('strings', ARRAY[
 SELECT * FROM compare('digits', ARRAY[
     'bit_count((''x'' || phash)::bit(32) # (''x'' || ''$H'')::bit(32)) <= $K',
     'bit_count((''x'' || lower(phash))::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K']);
--- By a nondeterministic collation, replace raises an error, or from PostgreSQL 18 on may replace other characters too.
--- Without ICU, no_case is "C", which hides the difference: the result is masked.
-SELECT form, is_searched('SELECT FROM numbers WHERE ' || form) AND (has_icu() OR form !~ 'replace.*no_case') AS searched
-FROM unnest(ARRAY[
-    'length(replace((fp # 42)::bit(64)::text COLLATE "C", ''0'', '''')) <= 3',
-    'length(replace((fp # 42)::bit(64)::text, ''0'' COLLATE no_case, '''')) <= 3',
-    'length(replace((fp # 42)::bit(64)::text COLLATE no_case, ''0'', '''')) <= 3',
-    'length(translate((fp # 42)::bit(64)::text COLLATE no_case, ''0'', '''')) <= 3']) AS form;
 -- A query of another width, or with wrong digits, fails as it does without the scan.
 SELECT errors('SELECT id FROM strings WHERE bit_count(phash # B''101'') <= 3',
     'SELECT id FROM digits WHERE bit_count((''x'' || phash)::bit(64) # (''x'' || ''g'')::bit(64)) <= 3');
@@ -108,7 +95,6 @@ SELECT source, distance, is_searched(query) AS searched, same_rows(query) AS sam
     ('numbers', 'fp <~> 42'),
     ('numbers', 'bit_count((fp # 42)::bit(64))'),
     ('numbers', 'hamming_distance(fp, 42)'),
-    ('numbers', 'length(replace((fp # 42)::bit(64)::text, ''0'', ''''))'),
     ('strings', 'bit_count(phash # 42::bigint::bit(64))'),
     ('digits', 'bit_count((''x'' || phash)::bit(64) # (''x'' || ''000000000000002a'')::bit(64))'),
     ('numbers', 'bit_count((fp # 42)::bit(32))')) AS f (source, distance),
