@@ -9,15 +9,12 @@ SET xmloption = content;
 SET client_min_messages = warning;
 SET row_security = off;
 CREATE SCHEMA app;
-ALTER SCHEMA app OWNER TO upgrading;
 CREATE SCHEMA extensions;
-ALTER SCHEMA extensions OWNER TO upgrading;
 CREATE EXTENSION IF NOT EXISTS pg_simhash WITH SCHEMA extensions;
 COMMENT ON EXTENSION pg_simhash IS 'finds near-duplicate texts, and keeps copies out of tables';
 CREATE FUNCTION app.lower_of(text) RETURNS text
     LANGUAGE sql IMMUTABLE
     RETURN lower($1);
-ALTER FUNCTION app.lower_of(text) OWNER TO upgrading;
 SET default_tablespace = '';
 SET default_table_access_method = heap;
 CREATE TABLE app.plain (
@@ -29,7 +26,6 @@ CREATE TABLE app.plain (
     simhash_block2 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 2)) STORED,
     simhash_block3 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 3)) STORED
 );
-ALTER TABLE app.plain OWNER TO upgrading;
 COMMENT ON COLUMN app.plain.simhash IS 'made by simhash_attach, prefix simhash: fingerprint of body';
 COMMENT ON COLUMN app.plain.simhash_block0 IS 'made by simhash_attach, prefix simhash: block 0 of 4 of the fingerprint of body';
 COMMENT ON COLUMN app.plain.simhash_block1 IS 'made by simhash_attach, prefix simhash: block 1 of 4 of the fingerprint of body';
@@ -42,11 +38,9 @@ CREATE FUNCTION app.near(query text) RETURNS SETOF bigint
     FROM app.plain
    WHERE extensions.simhash_near(plain.simhash, extensions.simhash(near.query));
 END;
-ALTER FUNCTION app.near(query text) OWNER TO upgrading;
 CREATE FUNCTION app.text_of(n integer) RETURNS text
     LANGUAGE sql IMMUTABLE
     RETURN (SELECT string_agg(CASE word.word WHEN 100 THEN ('word'::text || text_of.n) ELSE "left"(md5((((text_of.n - tenth.near) || ' '::text) || word.word)), 7) END, ' '::text ORDER BY word.word) AS string_agg FROM generate_series(1, 100) word(word), (SELECT (((text_of.n % 10) = 0))::integer AS near) tenth);
-ALTER FUNCTION app.text_of(n integer) OWNER TO upgrading;
 CREATE TABLE app."Words of Texts" (
     "Id" bigint NOT NULL,
     "All Words" text[],
@@ -60,7 +54,6 @@ CREATE TABLE app."Words of Texts" (
     of_lexemes_block0 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(lexemes), 0, 2)) STORED,
     of_lexemes_block1 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(lexemes), 1, 2)) STORED
 );
-ALTER TABLE app."Words of Texts" OWNER TO upgrading;
 COMMENT ON COLUMN app."Words of Texts"."Of Words" IS 'made by simhash_attach, prefix "Of Words": fingerprint of "All Words"';
 COMMENT ON COLUMN app."Words of Texts"."Of Words_block0" IS 'made by simhash_attach, prefix "Of Words": block 0 of 4 of the fingerprint of "All Words"';
 COMMENT ON COLUMN app."Words of Texts"."Of Words_block1" IS 'made by simhash_attach, prefix "Of Words": block 1 of 4 of the fingerprint of "All Words"';
@@ -77,7 +70,6 @@ CREATE TABLE app.by_hand (
     b1 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body, '{"ngram": 3}'::jsonb), 1, 2)) STORED,
     CONSTRAINT "by_hand_Finger print_check" CHECK (((extensions.hamming("Finger print", (0)::bigint) >= 0) AND (extensions.hamming("Finger print", (0)::bigint) <= 64)))
 );
-ALTER TABLE app.by_hand OWNER TO upgrading;
 CREATE TABLE app.parent (
     id bigint,
     body text,
@@ -87,7 +79,6 @@ CREATE TABLE app.parent (
     simhash_block2 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 2)) STORED,
     simhash_block3 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 3)) STORED
 );
-ALTER TABLE app.parent OWNER TO upgrading;
 COMMENT ON COLUMN app.parent.simhash IS 'made by simhash_attach, prefix simhash: fingerprint of body';
 COMMENT ON COLUMN app.parent.simhash_block0 IS 'made by simhash_attach, prefix simhash: block 0 of 4 of the fingerprint of body';
 COMMENT ON COLUMN app.parent.simhash_block1 IS 'made by simhash_attach, prefix simhash: block 1 of 4 of the fingerprint of body';
@@ -97,7 +88,6 @@ CREATE TABLE app.child (
     more text
 )
 INHERITS (app.parent);
-ALTER TABLE app.child OWNER TO upgrading;
 COMMENT ON COLUMN app.child.simhash IS 'made by simhash_attach, prefix simhash: fingerprint of body';
 COMMENT ON COLUMN app.child.simhash_block0 IS 'made by simhash_attach, prefix simhash: block 0 of 4 of the fingerprint of body';
 COMMENT ON COLUMN app.child.simhash_block1 IS 'made by simhash_attach, prefix simhash: block 1 of 4 of the fingerprint of body';
@@ -113,7 +103,6 @@ CREATE TABLE app.parts (
     simhash_block3 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 3)) STORED
 )
 PARTITION BY RANGE (id);
-ALTER TABLE app.parts OWNER TO upgrading;
 COMMENT ON COLUMN app.parts.simhash IS 'made by simhash_attach, prefix simhash: fingerprint of body';
 COMMENT ON COLUMN app.parts.simhash_block0 IS 'made by simhash_attach, prefix simhash: block 0 of 4 of the fingerprint of body';
 COMMENT ON COLUMN app.parts.simhash_block1 IS 'made by simhash_attach, prefix simhash: block 1 of 4 of the fingerprint of body';
@@ -128,23 +117,19 @@ CREATE MATERIALIZED VIEW app.clusters AS
   GROUP BY clusters.cluster
  HAVING (count(*) > 1)
   WITH NO DATA;
-ALTER TABLE app.clusters OWNER TO upgrading;
 CREATE TABLE app.online (
     id bigint NOT NULL,
     body text
 );
-ALTER TABLE app.online OWNER TO upgrading;
 CREATE TABLE app.texts (
     id bigint,
     body text
 );
-ALTER TABLE app.texts OWNER TO upgrading;
 CREATE VIEW app.copies AS
  SELECT texts.id,
     copy.id AS copy_id
    FROM (app.texts
      JOIN app.online copy ON (extensions.simhash_near(copy.body, texts.body, '{"resemblance": 0.9}'::text)));
-ALTER TABLE app.copies OWNER TO upgrading;
 CREATE TABLE app.covering (
     id bigint NOT NULL,
     body text COLLATE pg_catalog."C",
@@ -153,7 +138,6 @@ CREATE TABLE app.covering (
     simhash_block1 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body, '{"ngram": 2, "weight": "tf"}'::jsonb), 1, 3)) STORED,
     simhash_block2 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body, '{"ngram": 2, "weight": "tf"}'::jsonb), 2, 3)) STORED
 );
-ALTER TABLE app.covering OWNER TO upgrading;
 COMMENT ON COLUMN app.covering.simhash IS 'made by simhash_attach, prefix simhash: fingerprint of body';
 COMMENT ON COLUMN app.covering.simhash_block0 IS 'made by simhash_attach, prefix simhash: block 0 of 3 of the fingerprint of body';
 COMMENT ON COLUMN app.covering.simhash_block1 IS 'made by simhash_attach, prefix simhash: block 1 of 3 of the fingerprint of body';
@@ -162,42 +146,35 @@ CREATE TABLE app.disabled (
     id bigint NOT NULL,
     body text
 );
-ALTER TABLE app.disabled OWNER TO upgrading;
 CREATE MATERIALIZED VIEW app.excerpts AS
  SELECT plain.id,
     plain.body
    FROM app.plain
   WHERE (plain.id <= 100)
   WITH NO DATA;
-ALTER TABLE app.excerpts OWNER TO upgrading;
 CREATE TABLE app.expressions (
     id bigint NOT NULL,
     fingerprint bigint
 );
-ALTER TABLE app.expressions OWNER TO upgrading;
 CREATE TABLE app.guarded_parts (
     id bigint NOT NULL,
     body text
 )
 PARTITION BY HASH (id);
-ALTER TABLE app.guarded_parts OWNER TO upgrading;
 CREATE TABLE app.guarded_parts_0 (
     id bigint NOT NULL,
     body text
 );
-ALTER TABLE app.guarded_parts_0 OWNER TO upgrading;
 CREATE TABLE app.guarded_parts_1 (
     id bigint NOT NULL,
     body text
 );
-ALTER TABLE app.guarded_parts_1 OWNER TO upgrading;
 CREATE TABLE app.letters (
     id bigint NOT NULL,
     tenant integer,
     "Subject" text,
     body text
 );
-ALTER TABLE app.letters OWNER TO upgrading;
 CREATE TABLE app.marked (
     id bigint NOT NULL,
     "Tenant" text,
@@ -205,14 +182,12 @@ CREATE TABLE app.marked (
     body text,
     "like" bigint
 );
-ALTER TABLE app.marked OWNER TO upgrading;
 CREATE VIEW app.near_texts AS
  SELECT texts.id,
     near.id AS near_id,
     (near.simhash OPERATOR(extensions.<~>) extensions.simhash(texts.body)) AS distance
    FROM (app.texts
      JOIN app.plain near ON (extensions.simhash_near(near.simhash, extensions.simhash(texts.body), 4)));
-ALTER TABLE app.near_texts OWNER TO upgrading;
 CREATE TABLE app.offers (
     id bigint NOT NULL,
     body text,
@@ -220,35 +195,29 @@ CREATE TABLE app.offers (
     checked boolean,
     near jsonb
 );
-ALTER TABLE app.offers OWNER TO upgrading;
 CREATE TABLE app.online_parts (
     id bigint,
     body text
 )
 PARTITION BY HASH (id);
-ALTER TABLE app.online_parts OWNER TO upgrading;
 CREATE TABLE app.online_parts_0 (
     id bigint,
     body text
 );
-ALTER TABLE app.online_parts_0 OWNER TO upgrading;
 CREATE TABLE app.online_parts_1 (
     id bigint,
     body text
 );
-ALTER TABLE app.online_parts_1 OWNER TO upgrading;
 CREATE VIEW app.originals AS
  SELECT online.id,
     extensions.simhash_duplicate_of(online.id, online.body, '{"resemblance": 0.9}'::jsonb) OVER (ORDER BY online.id) AS original
    FROM app.online;
-ALTER TABLE app.originals OWNER TO upgrading;
 CREATE MATERIALIZED VIEW app.pairs AS
  SELECT one.id AS one,
     other.id AS other
    FROM (app.plain one
      JOIN app.plain other ON ((extensions.simhash_near(one.simhash, other.simhash) AND (one.id < other.id))))
   WITH NO DATA;
-ALTER TABLE app.pairs OWNER TO upgrading;
 CREATE TABLE app.parts_high (
     id bigint NOT NULL,
     body text,
@@ -259,7 +228,6 @@ CREATE TABLE app.parts_high (
     simhash_block3 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 3)) STORED
 )
 PARTITION BY HASH (id);
-ALTER TABLE app.parts_high OWNER TO upgrading;
 COMMENT ON COLUMN app.parts_high.simhash IS 'made by simhash_attach, prefix simhash: fingerprint of body';
 COMMENT ON COLUMN app.parts_high.simhash_block0 IS 'made by simhash_attach, prefix simhash: block 0 of 4 of the fingerprint of body';
 COMMENT ON COLUMN app.parts_high.simhash_block1 IS 'made by simhash_attach, prefix simhash: block 1 of 4 of the fingerprint of body';
@@ -274,7 +242,6 @@ CREATE TABLE app.parts_high_0 (
     simhash_block2 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 2)) STORED,
     simhash_block3 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 3)) STORED
 );
-ALTER TABLE app.parts_high_0 OWNER TO upgrading;
 COMMENT ON COLUMN app.parts_high_0.simhash IS 'made by simhash_attach, prefix simhash: fingerprint of body';
 COMMENT ON COLUMN app.parts_high_0.simhash_block0 IS 'made by simhash_attach, prefix simhash: block 0 of 4 of the fingerprint of body';
 COMMENT ON COLUMN app.parts_high_0.simhash_block1 IS 'made by simhash_attach, prefix simhash: block 1 of 4 of the fingerprint of body';
@@ -289,7 +256,6 @@ CREATE TABLE app.parts_high_1 (
     simhash_block2 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 2)) STORED,
     simhash_block3 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 3)) STORED
 );
-ALTER TABLE app.parts_high_1 OWNER TO upgrading;
 COMMENT ON COLUMN app.parts_high_1.simhash IS 'made by simhash_attach, prefix simhash: fingerprint of body';
 COMMENT ON COLUMN app.parts_high_1.simhash_block0 IS 'made by simhash_attach, prefix simhash: block 0 of 4 of the fingerprint of body';
 COMMENT ON COLUMN app.parts_high_1.simhash_block1 IS 'made by simhash_attach, prefix simhash: block 1 of 4 of the fingerprint of body';
@@ -304,7 +270,6 @@ CREATE TABLE app.parts_low (
     simhash_block2 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 2)) STORED,
     simhash_block3 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 3)) STORED
 );
-ALTER TABLE app.parts_low OWNER TO upgrading;
 COMMENT ON COLUMN app.parts_low.simhash IS 'made by simhash_attach, prefix simhash: fingerprint of body';
 COMMENT ON COLUMN app.parts_low.simhash_block0 IS 'made by simhash_attach, prefix simhash: block 0 of 4 of the fingerprint of body';
 COMMENT ON COLUMN app.parts_low.simhash_block1 IS 'made by simhash_attach, prefix simhash: block 1 of 4 of the fingerprint of body';
@@ -319,7 +284,6 @@ CREATE TABLE app.parts_rest (
     simhash_block2 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 2)) STORED,
     simhash_block3 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 3)) STORED
 );
-ALTER TABLE app.parts_rest OWNER TO upgrading;
 COMMENT ON COLUMN app.parts_rest.simhash IS 'made by simhash_attach, prefix simhash: fingerprint of body';
 COMMENT ON COLUMN app.parts_rest.simhash_block0 IS 'made by simhash_attach, prefix simhash: block 0 of 4 of the fingerprint of body';
 COMMENT ON COLUMN app.parts_rest.simhash_block1 IS 'made by simhash_attach, prefix simhash: block 1 of 4 of the fingerprint of body';
@@ -330,12 +294,10 @@ CREATE VIEW app.quotations AS
     quoted.id AS quoted_id
    FROM (app.texts
      JOIN app.online quoted ON (extensions.simhash_contains(quoted.body, texts.body, (0.7)::double precision)));
-ALTER TABLE app.quotations OWNER TO upgrading;
 CREATE TABLE app.referring (
     plain_id bigint NOT NULL,
     note text
 );
-ALTER TABLE app.referring OWNER TO upgrading;
 CREATE TABLE app.rejected (
     id bigint NOT NULL,
     body text,
@@ -345,7 +307,6 @@ CREATE TABLE app.rejected (
     simhash_block2 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 2)) STORED,
     simhash_block3 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 3)) STORED
 );
-ALTER TABLE app.rejected OWNER TO upgrading;
 COMMENT ON COLUMN app.rejected.simhash IS 'made by simhash_attach, prefix simhash: fingerprint of body';
 COMMENT ON COLUMN app.rejected.simhash_block0 IS 'made by simhash_attach, prefix simhash: block 0 of 4 of the fingerprint of body';
 COMMENT ON COLUMN app.rejected.simhash_block1 IS 'made by simhash_attach, prefix simhash: block 1 of 4 of the fingerprint of body';
@@ -361,7 +322,6 @@ CREATE TABLE app.scoped (
     simhash_block2 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 2)) STORED,
     simhash_block3 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 3)) STORED
 );
-ALTER TABLE app.scoped OWNER TO upgrading;
 COMMENT ON COLUMN app.scoped.simhash IS 'made by simhash_attach, prefix simhash: fingerprint of body';
 COMMENT ON COLUMN app.scoped.simhash_block0 IS 'made by simhash_attach, prefix simhash: block 0 of 4 of the fingerprint of body';
 COMMENT ON COLUMN app.scoped.simhash_block1 IS 'made by simhash_attach, prefix simhash: block 1 of 4 of the fingerprint of body';
@@ -376,7 +336,6 @@ CREATE TABLE app.secured (
     simhash_block2 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 2)) STORED,
     simhash_block3 integer GENERATED ALWAYS AS (extensions.simhash_block(extensions.simhash(body), 3)) STORED
 );
-ALTER TABLE app.secured OWNER TO upgrading;
 COMMENT ON COLUMN app.secured.simhash IS 'made by simhash_attach, prefix simhash: fingerprint of body';
 COMMENT ON COLUMN app.secured.simhash_block0 IS 'made by simhash_attach, prefix simhash: block 0 of 4 of the fingerprint of body';
 COMMENT ON COLUMN app.secured.simhash_block1 IS 'made by simhash_attach, prefix simhash: block 1 of 4 of the fingerprint of body';
@@ -387,12 +346,10 @@ CREATE TABLE app.skipped (
     plain_id bigint,
     body text
 );
-ALTER TABLE app.skipped OWNER TO upgrading;
 CREATE TABLE app.weighted (
     id bigint NOT NULL,
     body text
 );
-ALTER TABLE app.weighted OWNER TO upgrading;
 ALTER TABLE ONLY app.guarded_parts ATTACH PARTITION app.guarded_parts_0 FOR VALUES WITH (modulus 2, remainder 0);
 ALTER TABLE ONLY app.guarded_parts ATTACH PARTITION app.guarded_parts_1 FOR VALUES WITH (modulus 2, remainder 1);
 ALTER TABLE ONLY app.online_parts ATTACH PARTITION app.online_parts_0 FOR VALUES WITH (modulus 2, remainder 0);
