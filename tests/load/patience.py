@@ -6,7 +6,7 @@ import time
 # In seconds. No step takes a tenth of this, even on a slow and busy machine.
 PATIENCE = 600
 # For libpq: the server cancels statements that hang.
-LIMIT = f"-c statement_timeout={PATIENCE}s"
+TIME_LIMIT = f"-c statement_timeout={PATIENCE}s"
 
 
 class NotReached(Exception):
