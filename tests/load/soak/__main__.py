@@ -5,7 +5,6 @@ reason. amcheck examines the table. While the clients write, others search the t
     python tests/load/soak ACTION [--source SOURCE] [--transactions N] [--clients N] [--seed N] [--partitions N]
         [--tenants N] [--crash START_COMMAND] [--unguarded]
 
-Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of tests/requirements.txt.
 The clients commit at least N transactions. Backends are terminated all the time. With --crash, backends and the
 postmaster are also killed (-9), and START_COMMAND starts the server again. This needs the right to kill these
 processes.
@@ -18,43 +17,44 @@ With --unguarded the same happens without the guard. Then the proof must find ne
 
 import argparse
 import multiprocessing
-import os
 import sys
 import time
-
-sys.path.append(f"{sys.path[0]}/..")
+from collections import Counter
 
 import check
 import client
 import disturb
 import pool
 import table
-from patience import LIMIT, NotReached, until
+from patience import NotReached, until
 from searches import Searches
 
 
 def main():
-    # From Python 3.14 on, the default is to start each client from nothing, which takes seconds.
+    # By default, Python 3.14 starts a new interpreter for each client, which takes seconds.
     multiprocessing.set_start_method("fork")
     soak(read_options())
 
 
 def soak(options):
-    os.environ["PGOPTIONS"] = LIMIT
     texts = pool.make_texts(options.seed)
     fingerprints, bands = table.create(options.action, options.source, texts, options.partitions, options.tenants)
     by_text = options.source == "body"
-    near, refuted = pool.find_near(texts, fingerprints, bands if by_text else (), options.tenants)
+    near_texts, refuted = pool.find_near_texts(texts, fingerprints, bands if by_text else (), options.tenants)
     if options.unguarded:
         table.unguard()
-    describe(options, near, refuted)
+    describe(options, near_texts, refuted)
     if by_text and not refuted:
         raise NotReached("no pair of texts shares a band and is not near")
     searches = Searches(texts, fingerprints, options.tenants, options.seed)
-    journals = write(options, texts, searches)
+    journals = write_and_search(options, texts, searches)
     print(f"  {searches.done} searches, which found {searches.found} rows")
-    proof = check.prove(journals, table.read_rows(), texts, fingerprints, near)
-    failures = [*searches.failures, *proof, *table.find_damage()]
+    counts = sum((Counter(journal.counts) for journal in journals), Counter())
+    print("  " + ", ".join(f"{event} {count}" for event, count in sorted(counts.items())))
+    rows, findings = table.read_rows(), sum(len(journal.findings) for journal in journals)
+    wrong = check.find_failures(journals, rows, texts, fingerprints, near_texts)
+    print(f"  {len(rows)} rows, {len(rows) * (len(rows) - 1) // 2} pairs, {findings} findings, {len(wrong)} failures")
+    failures = [*searches.failures, *wrong, *table.find_damage()]
     if options.unguarded:
         others = [failure for failure in failures if " are near: " not in failure]
         if len(others) == len(failures):
@@ -66,43 +66,43 @@ def soak(options):
         sys.exit(1)
     if searches.hung or not searches.found:
         raise NotReached(f"no search has found a row {searches.hung}")
-    if not options.unguarded and not any(journal.refusals for journal in journals):
-        raise NotReached("nothing was refused")
+    if not options.unguarded and not findings:
+        raise NotReached("the guard has found nothing")
 
 
-def describe(options, near, refuted):
-    average_near = sum(len(others) - 1 for others in near) / len(near)
+def describe(options, near_texts, refuted):
+    average_near = sum(len(others) - 1 for others in near_texts) / len(near_texts)
     print(
         f"{options.action} by {options.source}: {options.partitions or 'no'} partitions, {options.tenants} tenants,"
-        f" {options.clients} clients, {options.transactions} transactions, seed {options.seed}, {len(near)} texts,"
-        f" {average_near:.1f} of which are near one of them, {refuted} pairs only share a band;"
+        f" {options.clients} clients, {options.transactions} transactions, seed {options.seed}, {len(near_texts)}"
+        f" texts, {average_near:.1f} of which are near one of them, {refuted} pairs only share a band;"
         f" {table.durability()}",
         flush=True,
     )
 
 
-def write(options, texts, searches):
+def write_and_search(options, texts, searches):
     """The journals of the clients, which write while others search."""
-    known = multiprocessing.Array("q", client.KNOWN_ROWS)
+    known_rows = multiprocessing.Array("q", client.KNOWN_ROWS)
     committed = multiprocessing.Value("q")
-    over = multiprocessing.Event()
-    with multiprocessing.Pool(options.clients, client.share, (known, committed, over)) as processes:
+    all_done = multiprocessing.Event()
+    with multiprocessing.Pool(options.clients, client.set_shared, (known_rows, committed, all_done)) as processes:
         numbers = range(1, options.clients + 1)
         arguments = [(number, options.action, texts, options.tenants, options.seed) for number in numbers]
-        clients = [processes.apply_async(client.run, one) for one in arguments]
+        results = [processes.apply_async(client.run, client_arguments) for client_arguments in arguments]
 
-        def committed_by_all():
-            for one in clients:
-                if one.ready():
-                    one.get()  # raises the error that has ended the client
+        def count_committed():
+            for client_result in results:
+                if client_result.ready():
+                    client_result.get()  # This raises the error that has ended the client.
             return committed.value
 
         # After the clients' processes: a process that has threads should not fork.
         with searches:
-            print(disturb.run(options.transactions, options.crash, committed_by_all))
-        over.set()
-        until(lambda: all(one.ready() for one in clients), "the end of all clients")
-        return [one.get() for one in clients]
+            print(disturb.run(options.transactions, options.crash, count_committed))
+        all_done.set()
+        until(lambda: all(client_result.ready() for client_result in results), "the end of all clients")
+        return [client_result.get() for client_result in results]
 
 
 def read_options():

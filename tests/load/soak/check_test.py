@@ -1,46 +1,46 @@
-"""`prove` reports each failure of a history. Run: `python tests/load/soak/check_test.py`."""
+"""`find_failures` reports each failure of a history."""
 
 import unittest
 from time import monotonic
 from typing import NamedTuple
 
-from check import Row, prove
+from check import Row, find_failures
 from journal import COMMITTED, UNDONE, UNKNOWN, Journal, Transaction
 
 TEXTS = ["a b c d", "a b c d e", "f", "a", "a b c d"]
 FINGERPRINTS = [0, 0b111, -1, 1, 0]
 # The first two and the last, which equals the first, are near.
-NEAR = [[0, 1, 4], [1, 0, 4], [2], [3], [4, 0, 1]]
+NEAR_TEXTS = [[0, 1, 4], [1, 0, 4], [2], [3], [4, 0, 1]]
 
 
 class Case(NamedTuple):
-    steps: list  # After STORED and REFUSED.
+    steps: list  # After the steps STORED and REFUSED.
     rows: list  # Of the table, after the steps.
-    failures: list = []  # What `prove` reports.
+    failures: list = []  # What `find_failures` reports.
 
 
-def write(key, text, fate=COMMITTED, mark=None):
+def write(id, text_number, fate=COMMITTED, mark=None):
     def step(transaction):
-        transaction.wrote(key, text, monotonic(), mark=mark)
-        transaction.end(fate)
+        transaction.record_version(id, text_number, monotonic(), mark=mark)
+        transaction.close(fate)
 
     return step
 
 
-def delete(key):
+def delete(id):
     def step(transaction):
-        transaction.ended(key, True, monotonic())
-        transaction.end(COMMITTED)
+        transaction.record_end(id, True, monotonic())
+        transaction.close(COMMITTED)
 
     return step
 
 
-def refuse(key, text):
-    return lambda transaction: transaction.refused([(key, text)], [], monotonic())
+def refuse(id, text_number):
+    return lambda transaction: transaction.record_finding([(id, text_number)], [], monotonic())
 
 
-def row(key, text, mark=None):
-    return Row(key, text, TEXTS[text], FINGERPRINTS[text], mark)
+def row(id, text_number, mark=None):
+    return Row(id, text_number, TEXTS[text_number], FINGERPRINTS[text_number], mark)
 
 
 STORED = write(1, 0)
@@ -79,7 +79,7 @@ class Proof(unittest.TestCase):
                 journal = Journal()
                 for name, step in enumerate([STORED, REFUSED, *case.steps]):
                     step(Transaction(journal, name))
-                messages = prove([journal], case.rows, TEXTS, FINGERPRINTS, NEAR)
+                messages = find_failures([journal], case.rows, TEXTS, FINGERPRINTS, NEAR_TEXTS)
                 self.assertEqual(len(messages), len(case.failures), messages)
                 for message, failure in zip(messages, case.failures):
                     self.assertIn(failure, message)

@@ -8,6 +8,7 @@ from time import monotonic
 
 import psycopg
 
+import database
 from journal import COMMITTED, UNDONE, UNKNOWN, Journal, Transaction
 from patience import until
 from pool import tenant_of
@@ -21,27 +22,27 @@ LEVELS = ("READ COMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE")
 
 # Shared by the clients: an array of rows that are in the table, or were; the number of committed transactions; and an
 # event at which the clients end.
-known_rows = committed = over = None
+known_rows = committed = all_done = None
 
 
 def run(*arguments):
     return Client(*arguments).run()
 
 
-def share(*shared):
-    global known_rows, committed, over
-    known_rows, committed, over = shared
+def set_shared(*shared):
+    global known_rows, committed, all_done
+    known_rows, committed, all_done = shared
 
 
 class Lost(Exception):
     """The connection is lost. The transaction is undone, unless it was about to commit."""
 
 
-def is_rebuilt_key(error):
+def is_key_being_rebuilt(error):
     """Whether the keys of rows were being rebuilt: then ON CONFLICT may fail, as PostgreSQL's page on INSERT says. In a
     partition, PostgreSQL 15 may then miss the index (ExecInitPartitionInfo)."""
-    is_rebuilt = error.sqlstate == "23505" and error.diag.constraint_name.startswith("soak_pkey_cc")
-    return is_rebuilt or error.diag.message_primary == "invalid arbiter index list"
+    is_of_new_index = error.sqlstate == "23505" and error.diag.constraint_name.startswith("soak_pkey_cc")
+    return is_of_new_index or error.diag.message_primary == "invalid arbiter index list"
 
 
 class Client:
@@ -54,7 +55,7 @@ class Client:
         self.connection = None
 
     def run(self):
-        while not over.is_set():
+        while not all_done.is_set():
             plan = self.rng.random()
             for _ in range(RETRIES):
                 if self.try_transaction(random.Random(plan)):
@@ -70,22 +71,23 @@ class Client:
         try:
             self.connect()
             self.execute(f"BEGIN ISOLATION LEVEL {rng.choice(LEVELS)}")
-            # On their own: with other rows, in any order, they would make deadlocks.
+            # Hot rows are written in transactions of their own: together with other rows, in any order, they would
+            # cause deadlocks.
             if rng.random() < 0.3:
                 self.write_hot(rng)
             else:
                 for _ in range(rng.randint(1, 4)):
-                    self.step(rng)
+                    self.take_step(rng)
             if rng.random() < 0.15:
                 self.execute("ROLLBACK")
-                self.transaction.end(UNDONE)
+                self.transaction.close(UNDONE)
                 self.journal.count("rolled back")
             else:
                 self.commit()
             return True
         except Lost:
             self.connection = None
-            self.transaction.end(UNDONE)
+            self.transaction.close(UNDONE)
             self.journal.count("connection lost")
             return False
         except psycopg.Error as error:
@@ -93,9 +95,9 @@ class Client:
                 self.connection.execute("ROLLBACK")
             except psycopg.Error:
                 self.connection = None
-            self.transaction.end(UNDONE)
+            self.transaction.close(UNDONE)
             self.journal.count(error.sqlstate)
-            if error.sqlstate in ("40001", "40P01") or is_rebuilt_key(error):
+            if error.sqlstate in ("40001", "40P01") or is_key_being_rebuilt(error):
                 return False
             if error.sqlstate != "23P01":
                 raise
@@ -108,7 +110,7 @@ class Client:
     def try_to_connect(self):
         """A connection; None while the server starts again."""
         try:
-            return psycopg.connect(autocommit=True, application_name="soak")
+            return database.connect(application_name="soak")
         except psycopg.OperationalError:
             return None
 
@@ -134,17 +136,17 @@ class Client:
             self.execute("COMMIT")
         except Lost:
             self.connection = None
-            self.transaction.end(UNKNOWN)
+            self.transaction.close(UNKNOWN)
             self.journal.count("unknown")
             return
-        self.transaction.end(COMMITTED)
+        self.transaction.close(COMMITTED)
         self.journal.count("committed")
         with committed.get_lock():
             committed.value += 1
         for id in filter(lambda id: id > HOT_ROWS, written):
             known_rows[self.rng.randrange(KNOWN_ROWS)] = id
 
-    def step(self, rng):
+    def take_step(self, rng):
         if rng.random() < 0.3:
             self.in_savepoint(rng)
         else:
@@ -161,7 +163,7 @@ class Client:
             is_undone = True
         if is_undone:
             self.execute("ROLLBACK TO SAVEPOINT s")
-            self.transaction.end(UNDONE, savepoint)
+            self.transaction.close(UNDONE, savepoint)
         self.execute("RELEASE SAVEPOINT s")
 
     def write(self, rng):
@@ -178,90 +180,91 @@ class Client:
             rows.append((self.last_id, rng.randrange(len(self.texts))))
         return rows
 
-    def columns(self, text):
-        """The values of the columns text, tenant and body."""
-        return text, tenant_of(text, self.tenants), self.texts[text]
+    def columns(self, text_number):
+        """The values of the columns text_number, tenant and body."""
+        return text_number, tenant_of(text_number, self.tenants), self.texts[text_number]
 
     def insert(self, rng):
         rows = self.new_rows(rng.choice((1, 1, 1, 2, 5)), rng)
-        values = [value for id, text in rows for value in (id, *self.columns(text))]
+        values = [value for id, text_number in rows for value in (id, *self.columns(text_number))]
         placeholders = ", ".join(["(%s, %s, %s, %s)"] * len(rows))
-        with self.recording_rejection(rows) as since:
+        with self.recording_rejection(rows) as started:
             stored = self.execute(
-                f"INSERT INTO soak (id, text, tenant, body) VALUES {placeholders} RETURNING id, mark", values
+                f"INSERT INTO soak (id, text_number, tenant, body) VALUES {placeholders} RETURNING id, mark", values
             )
-            self.wrote(rows, dict(stored), since)
+            self.record_stored(rows, dict(stored), started)
 
     def copy(self, rng):
         rows = self.new_rows(rng.randint(1, 8), rng)
-        with self.recording_rejection(rows) as since:
+        with self.recording_rejection(rows) as started:
             with self.raising_lost(), self.connection.cursor() as cursor:
-                with cursor.copy("COPY soak (id, text, tenant, body) FROM STDIN") as copy:
-                    for id, text in rows:
-                        copy.write_row((id, *self.columns(text)))
+                with cursor.copy("COPY soak (id, text_number, tenant, body) FROM STDIN") as copy:
+                    for id, text_number in rows:
+                        copy.write_row((id, *self.columns(text_number)))
             stored = self.execute("SELECT id, mark FROM soak WHERE id = ANY (%s)", ([id for id, _ in rows],))
-            self.wrote(rows, dict(stored), since)
+            self.record_stored(rows, dict(stored), started)
 
-    def wrote(self, rows, stored, since):
+    def record_stored(self, rows, marks, started):
+        """Records what became of new rows. `marks` has the mark of each row that was stored."""
         stored_before = []
-        for id, text in rows:
-            if id in stored:
-                self.transaction.wrote(id, text, since, mark=stored[id])
-                stored_before.append((id, text))
-                self.journal.count("row stored" if stored[id] is None else "row marked")
+        for id, text_number in rows:
+            if id in marks:
+                self.transaction.record_version(id, text_number, started, mark=marks[id])
+                stored_before.append((id, text_number))
+                self.journal.count("row stored" if marks[id] is None else "row marked")
             else:
                 if self.action != "skip":
                     raise RuntimeError(f"row {id} was neither stored nor rejected")
-                self.transaction.refused([(id, text)], list(stored_before), since)
+                self.transaction.record_finding([(id, text_number)], list(stored_before), started)
                 self.journal.count("row skipped")
 
     @contextmanager
     def recording_rejection(self, rows):
-        since = monotonic()
+        started = monotonic()
         try:
-            yield since
+            yield started
         except psycopg.errors.ExclusionViolation:
-            self.transaction.refused(rows, rows, since)
+            self.transaction.record_finding(rows, rows, started)
             raise
 
     def upsert(self, rng, id):
-        text = rng.randrange(len(self.texts))
-        with self.recording_rejection([(id, text)]) as since:
+        text_number = rng.randrange(len(self.texts))
+        with self.recording_rejection([(id, text_number)]) as started:
             stored = self.execute(
-                "INSERT INTO soak (id, text, tenant, body) VALUES (%s, %s, %s, %s)"
-                " ON CONFLICT (id) DO UPDATE SET text = excluded.text, tenant = excluded.tenant, body = excluded.body,"
-                " note = 0 RETURNING note, mark",
-                (id, *self.columns(text)),
+                "INSERT INTO soak (id, text_number, tenant, body) VALUES (%s, %s, %s, %s)"
+                " ON CONFLICT (id) DO UPDATE SET text_number = excluded.text_number, tenant = excluded.tenant,"
+                " body = excluded.body, note = 0 RETURNING note, mark",
+                (id, *self.columns(text_number)),
             ).fetchone()
         # Only now is the row locked for certain.
-        order = monotonic()
+        locked_at = monotonic()
         if stored is None:
-            self.transaction.refused([(id, text)], [], since)
+            self.transaction.record_finding([(id, text_number)], [], started)
             self.journal.count("upsert skipped")
         elif stored[0] is None:
-            self.transaction.wrote(id, text, since, order=order, mark=stored[1])
+            self.transaction.record_version(id, text_number, started, locked_at=locked_at, mark=stored[1])
             self.journal.count("upsert inserted")
         else:
-            self.transaction.ended(id, False, order)
-            self.transaction.wrote(id, text, since, inserted=False, order=order, mark=stored[1])
+            self.transaction.record_end(id, False, locked_at)
+            self.transaction.record_version(id, text_number, started, False, locked_at, mark=stored[1])
             self.journal.count("upsert updated")
 
     def update_text(self, rng, id=None):
         row = self.lock_row(rng, id)
         if row:
             (id,) = row
-            text = rng.randrange(len(self.texts))
-            with self.recording_rejection([(id, text)]) as since:
+            text_number = rng.randrange(len(self.texts))
+            with self.recording_rejection([(id, text_number)]) as started:
                 updated = self.execute(
-                    "UPDATE soak SET text = %s, tenant = %s, body = %s WHERE id = %s RETURNING mark",
-                    (*self.columns(text), id),
+                    "UPDATE soak SET text_number = %s, tenant = %s, body = %s WHERE id = %s RETURNING mark",
+                    (*self.columns(text_number), id),
                 ).fetchone()
             if updated:
-                self.transaction.ended(id, False, since)
-                self.transaction.wrote(id, text, since, inserted=False, mark=updated[0])
+                self.transaction.record_end(id, False, started)
+                self.transaction.record_version(id, text_number, started, False, mark=updated[0])
                 self.journal.count("text updated")
             else:
-                self.transaction.refused([(id, text)], [], since)
+                self.transaction.record_finding([(id, text_number)], [], started)
                 self.journal.count("update skipped")
 
     def update_note(self, rng, id=None):
@@ -271,9 +274,9 @@ class Client:
     def delete(self, rng):
         row = self.lock_row(rng)
         if row:
-            since = monotonic()
+            started = monotonic()
             self.execute("DELETE FROM soak WHERE id = %s", row)
-            self.transaction.ended(row[0], True, since)
+            self.transaction.record_end(row[0], True, started)
             self.journal.count("row deleted")
 
     def known_row(self, rng):

@@ -9,31 +9,31 @@ import subprocess
 
 import psycopg
 
-import table
+import database
 from patience import until
 
 # The number of committed transactions between two disturbances.
-PACE = 100
-BACKEND = "SELECT pid FROM pg_stat_activity WHERE application_name = 'soak' ORDER BY random() LIMIT 1"
+TRANSACTIONS_BETWEEN = 100
+A_BACKEND = "SELECT pid FROM pg_stat_activity WHERE application_name = 'soak' ORDER BY random() LIMIT 1"
 
 
-def run(transactions, start_command, committed):
-    """Returns when `transactions` more are committed. `committed` returns their number."""
+def run(transactions, start_command, count_committed):
+    """Returns when `transactions` more are committed. `count_committed` returns their number."""
     turns = [("terminated backends", terminate_backend), ("VACUUMs", vacuum), ("REINDEXes", reindex)]
     if start_command:
         turns += [("killed backends", kill_backend), *turns, ("killed servers", lambda: kill_server(start_command))]
     done = collections.Counter()
-    for name, disturb in itertools.islice(itertools.cycle(turns), transactions // PACE):
-        wait_for(PACE, committed)
+    for name, disturb in itertools.islice(itertools.cycle(turns), transactions // TRANSACTIONS_BETWEEN):
+        wait_for(TRANSACTIONS_BETWEEN, count_committed)
         until(lambda: attempt(disturb), f"a disturbance ({name})")
         done[name] += 1
-    wait_for(PACE, committed)
+    wait_for(TRANSACTIONS_BETWEEN, count_committed)
     return ", ".join(f"{count} {name}" for name, count in done.items())
 
 
-def wait_for(transactions, committed):
-    goal = committed() + transactions
-    until(lambda: committed() >= goal, f"{transactions} transactions")
+def wait_for(transactions, count_committed):
+    goal = count_committed() + transactions
+    until(lambda: count_committed() >= goal, f"{transactions} transactions")
 
 
 def attempt(disturb):
@@ -47,19 +47,19 @@ def attempt(disturb):
 
 
 def terminate_backend():
-    with table.connect() as connection:
-        return connection.execute(f"SELECT pg_terminate_backend(pid) FROM ({BACKEND}) AS backend").rowcount
+    with database.connect() as connection:
+        return connection.execute(f"SELECT pg_terminate_backend(pid) FROM ({A_BACKEND}) AS backend").rowcount
 
 
 def vacuum():
-    with table.connect() as connection:
+    with database.connect() as connection:
         # To truncate a table, VACUUM waits for up to five seconds until no other session uses the table.
         connection.execute("VACUUM (TRUNCATE false) soak")
     return True
 
 
 def reindex():
-    with table.connect() as connection:
+    with database.connect() as connection:
         # PostgreSQL locks all partitions of a table at once: then it waits for writers, and they wait for it.
         partitions = connection.execute("SELECT relid::regclass FROM pg_partition_tree('soak') WHERE isleaf").fetchall()
         # A table that is not partitioned has no partition tree.
@@ -69,8 +69,8 @@ def reindex():
 
 
 def kill_backend():
-    with table.connect() as connection:
-        backend = connection.execute(BACKEND).fetchone()
+    with database.connect() as connection:
+        backend = connection.execute(A_BACKEND).fetchone()
     try:
         if backend:
             os.kill(backend[0], signal.SIGKILL)
@@ -80,8 +80,8 @@ def kill_backend():
 
 
 def kill_server(start_command):
-    with table.connect() as connection:
-        (pid,) = connection.execute("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int").fetchone()
+    with database.connect() as connection:
+        (pid,) = connection.execute("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::integer").fetchone()
     os.kill(pid, signal.SIGKILL)
     # Until the last backend has noticed, its shared memory prevents the start of a new server.
     return until(

@@ -9,49 +9,51 @@ FOREVER = float("inf")
 
 @dataclass
 class Version:
-    """A row as it was written: not in the table before `since`, nor after the end of the transaction that ends it."""
+    """A row as it was written: not in the table before `not_before`, nor after the transaction of its end."""
 
     id: int
-    text: int
+    text_number: int
     transaction: tuple
-    since: float
-    inserted: bool
+    not_before: float
+    is_insert: bool
     # A time at which the row was locked, by which versions and their ends can be ordered.
-    order: float
+    locked_at: float
     mark: int = None
     fate: str = UNDONE
     # If it was undone: the latest time at which it may have been in the table.
-    until: float = FOREVER
+    not_after: float = FOREVER
 
 
 @dataclass
-class Ending:
+class End:
     """An update or a delete of a row, which ended a version of the row."""
 
     id: int
-    deleted: bool
-    order: float
+    is_delete: bool
+    locked_at: float
     fate: str = UNDONE
-    until: float = FOREVER
+    # The latest time at which the version may have been in the table, if the end was committed.
+    not_after: float = FOREVER
 
 
 @dataclass
-class Refusal:
-    """The rows (id and text) of a statement of which one was rejected, or that were all skipped or marked."""
+class Finding:
+    """A near-duplicate that the guard found: the rows (id and number of the text) of a statement of which one was
+    rejected, or which were all skipped or marked. The statement ran between the two times."""
 
     rows: list
-    stored: list  # rows that the same statement stored before them, or may have stored before them
+    stored_before: list  # Rows that the same statement stored before them, or may have stored before them.
     transaction: tuple
-    since: float
-    until: float
+    not_before: float
+    not_after: float
     mark: int = None
 
 
 @dataclass
 class Journal:
     versions: list = field(default_factory=list)
-    endings: list = field(default_factory=list)
-    refusals: list = field(default_factory=list)
+    ends: list = field(default_factory=list)
+    findings: list = field(default_factory=list)
     counts: dict = field(default_factory=dict)
 
     def count(self, event):
@@ -64,26 +66,26 @@ class Transaction:
     def __init__(self, journal, name):
         self.journal, self.name, self.entries = journal, name, []
 
-    def wrote(self, id, text, since, inserted=True, order=None, mark=None):
-        order = since if order is None else order
-        self.entries.append(Version(id, text, self.name, since, inserted, order, mark))
+    def record_version(self, id, text_number, not_before, is_insert=True, locked_at=None, mark=None):
+        locked_at = not_before if locked_at is None else locked_at
+        self.entries.append(Version(id, text_number, self.name, not_before, is_insert, locked_at, mark))
         if mark is not None:
-            self.refused([(id, text)], [], since, mark=mark)
+            self.record_finding([(id, text_number)], [], not_before, mark)
 
-    def ended(self, id, deleted, order):
-        self.entries.append(Ending(id, deleted, order))
+    def record_end(self, id, is_delete, locked_at):
+        self.entries.append(End(id, is_delete, locked_at))
 
-    def refused(self, rows, stored, since, mark=None):
-        self.journal.refusals.append(Refusal(rows, stored, self.name, since, monotonic(), mark))
+    def record_finding(self, rows, stored_before, not_before, mark=None):
+        self.journal.findings.append(Finding(rows, stored_before, self.name, not_before, monotonic(), mark))
 
     def savepoint(self):
         return len(self.entries)
 
-    def end(self, fate, savepoint=0):
+    def close(self, fate, savepoint=0):
         """Records that the entries since the savepoint were committed or undone, or that neither is known."""
         now = monotonic()
         for entry in self.entries[savepoint:]:
             entry.fate = fate
-            entry.until = now
-            (self.journal.versions if isinstance(entry, Version) else self.journal.endings).append(entry)
+            entry.not_after = now
+            (self.journal.versions if isinstance(entry, Version) else self.journal.ends).append(entry)
         del self.entries[savepoint:]

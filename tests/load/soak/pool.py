@@ -6,15 +6,15 @@ from itertools import pairwise
 
 GROUPS, VARIANTS, WORDS = 150, 8, 150
 # How many times longer the texts of every tenth group are, so that they are stored out of line.
-LONG = 20
+LONG_FACTOR = 20
 # Numbers of words that are replaced in a variant. The resemblance to the group's first text is about 1, 0.96, 0.89 and
 # 0.79: so some of the texts that share a band are not near-duplicates.
 EDITS = (0, 2, 6, 12)
 # Two texts are near-duplicates by default if they share a band, their fingerprints are near, and they resemble each
 # other.
-BANDS, BAND_DISTANCE, RESEMBLANCE = 6, 20, 0.84
-# The largest distance of near fingerprints.
-DISTANCE = 3
+BANDS, MAX_DISTANCE_OF_TEXTS, MIN_RESEMBLANCE = 6, 20, 0.84
+# The largest distance of near fingerprints, if texts are not compared.
+MAX_DISTANCE = 3
 
 
 def make_texts(seed):
@@ -22,12 +22,12 @@ def make_texts(seed):
     vocabulary = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(3, 9))) for _ in range(30_000)]
     texts = []
     for group in range(GROUPS):
-        times = LONG if group % 10 == 0 else 1
-        base = rng.choices(vocabulary, k=WORDS * times)
+        factor = LONG_FACTOR if group % 10 == 0 else 1
+        original = rng.choices(vocabulary, k=WORDS * factor)
         for variant in range(VARIANTS):
-            edited = list(base)
-            for _ in range(times * EDITS[variant % len(EDITS)]):
-                edited[rng.randrange(len(base))] = rng.choice(vocabulary)
+            edited = list(original)
+            for _ in range(factor * EDITS[variant % len(EDITS)]):
+                edited[rng.randrange(len(original))] = rng.choice(vocabulary)
             texts.append(" ".join(edited))
     return texts
 
@@ -37,9 +37,9 @@ def distance(a, b):
     return ((a ^ b) & 0xFFFF_FFFF_FFFF_FFFF).bit_count()
 
 
-def tenant_of(number, tenants):
-    """The tenant that the text with a number belongs to. Each group has texts of several tenants."""
-    return number // len(EDITS) % tenants
+def tenant_of(text_number, tenants):
+    """The tenant that a text belongs to. Each group has texts of several tenants."""
+    return text_number // len(EDITS) % tenants
 
 
 def resemblance(a, b):
@@ -48,10 +48,10 @@ def resemblance(a, b):
     return len(a & b) / len(a | b)
 
 
-def find_near(texts, fingerprints, bands, tenants):
+def find_near_texts(texts, fingerprints, bands, tenants):
     """For each text, those that it is near within its tenant: by their fingerprints or, if there are bands, by these
     and their words. And the number of pairs that only share a band."""
-    near = [[number] for number in range(len(texts))]  # A text is near itself: it may be stored twice.
+    near_texts = [[number] for number in range(len(texts))]  # A text is near itself: it may be stored twice.
     refuted = 0
     for a in range(len(texts)):
         for b in range(a):
@@ -61,11 +61,11 @@ def find_near(texts, fingerprints, bands, tenants):
                 continue
             bits = distance(fingerprints[a], fingerprints[b])
             if bands:
-                is_near = bits <= BAND_DISTANCE and resemblance(texts[a], texts[b]) >= RESEMBLANCE
+                is_near = bits <= MAX_DISTANCE_OF_TEXTS and resemblance(texts[a], texts[b]) >= MIN_RESEMBLANCE
                 refuted += not is_near
             else:
-                is_near = bits <= DISTANCE
+                is_near = bits <= MAX_DISTANCE
             if is_near:
-                near[a].append(b)
-                near[b].append(a)
-    return near, refuted
+                near_texts[a].append(b)
+                near_texts[b].append(a)
+    return near_texts, refuted
