@@ -2,9 +2,7 @@
 
     python tests/load/upserts [--sessions N] [--upserts N]
 
-Needs the server of psql's environment (PGHOST and so on), with pg_simhash, as a superuser, and the packages of
-tests/requirements.txt. The test makes its own database. It fails if a session gets an error, such as that of a
-deadlock, or if an edit is lost.
+It fails if a session gets an error, such as that of a deadlock, or if an edit is lost.
 """
 
 import argparse
@@ -13,9 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 
-sys.path.append(f"{sys.path[0]}/..")
 import database
-from patience import LIMIT
 
 UPSERT = """
 INSERT INTO docs (id, body) VALUES (1, 'one text of many words that all sessions edit at the same time, edition ' || %s)
@@ -27,11 +23,11 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--sessions", type=int, default=24)
     parser.add_argument("--upserts", type=int, default=30)
-    arguments = parser.parse_args()
+    options = parser.parse_args()
     database.create("upserts")
-    with psycopg.connect(autocommit=True) as connection:
+    with database.connect() as connection:
         for action in "reject", "skip":
-            edit_in_sessions(connection, action, arguments.sessions, arguments.upserts)
+            edit_in_sessions(connection, action, options.sessions, options.upserts)
     database.drop("upserts")
 
 
@@ -52,7 +48,7 @@ def edit_in_sessions(connection, action, sessions, upserts):
 def edit(session, upserts):
     """Returns the error that ends the session; None if there is none."""
     try:
-        with psycopg.connect(autocommit=True, options=LIMIT) as connection:
+        with database.connect() as connection:
             for upsert in range(upserts):
                 connection.execute(UPSERT, [session * upserts + upsert])
     except psycopg.Error as error:
