@@ -2,9 +2,8 @@
 
     python tests/load/hostile [--scenarios N] [--clients N] [--seed N] [--only N] [--huge N]
 
-Needs the server of psql's environment (PGHOST and so on), with pg_simhash, as a superuser, and the packages of
-tests/requirements.txt. The run fails if the server crashes, an error has an unexpected SQLSTATE (client.py), a warning
-reports an unreleased resource, or a cancelled statement goes on.
+The run fails if the server crashes, an error has an unexpected SQLSTATE (client.py), a warning reports an unreleased
+resource, or a cancelled statement goes on.
 
 The seed determines the scenarios and their statements. A failure prints the seed, the number of the scenario and the
 last statements. `--seed N --only NUMBER` runs this scenario again (the tables may differ if there were more clients or
@@ -20,19 +19,15 @@ import traceback
 from collections import Counter
 from contextlib import contextmanager
 
-import psycopg
-
 import calls
 import catalogue
+import database
 import tables
 from client import Client, Counts, Failure, ended_count
-
-sys.path.append(f"{sys.path[0]}/..")
-import database
 from patience import NotReached, until_ended
 
-# The kinds of scenarios, with their weights in the random choice.
-KINDS = {"call": 55, "table": 8, "cancelled": 5, "short of memory": 3}
+# The kinds of scenarios, each run by a method of Session, with their weights in the random choice.
+SCENARIOS = {"calls": 55, "table": 8, "cancelled": 5, "short_of_memory": 3}
 
 
 def main():
@@ -41,7 +36,7 @@ def main():
     failures, counts_of_sessions = zip(*run_sessions(options))
     failures = [f"FAILED (seed {options.seed}): {failure}" for failure in failures if failure]
     counts = Counts(*(sum(counters, Counter()) for counters in zip(*counts_of_sessions)))
-    with psycopg.connect() as connection:
+    with database.connect() as connection:
         if connection.execute("SELECT pg_postmaster_start_time()").fetchone() != start:
             failures.append("FAILED: the server has been started again")
     if not failures:
@@ -65,7 +60,7 @@ def read_options():
     parser.add_argument("--clients", type=int, default=2)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000)
     parser.add_argument("--only", type=int, metavar="NUMBER", help="of a scenario")
-    parser.add_argument("--huge", type=int, default=0, metavar="N", help="so many values of up to 1 GB")
+    parser.add_argument("--huge", type=int, default=0, metavar="N", help="this number of values of up to 1 GB")
     parser.add_argument("--huge-digits", type=float, default=9.03, metavar="N", help="their size is up to 10 ^ N bytes")
     options = parser.parse_args()
     if options.only is not None:
@@ -75,17 +70,15 @@ def read_options():
 
 def setup(options):
     database.create("pg_simhash_hostile")
-    with psycopg.connect(autocommit=True) as connection:
-        connection.execute("SET client_min_messages = error")
-        with open(f"{sys.path[0]}/tables.sql") as file:
-            connection.execute(file.read())
+    with database.connect() as connection:
+        database.run_script(connection, "hostile/tables.sql")
         for number in range(options.clients):
             connection.execute(f"CREATE SCHEMA own_{number}")
         functions = catalogue.read(connection)
         start = connection.execute("SELECT pg_postmaster_start_time()").fetchone()
         version = connection.execute("SHOW server_version").fetchone()[0]
         assertions = connection.execute("SHOW debug_assertions").fetchone()[0]
-    if missing := calls.without_values(functions):
+    if missing := calls.functions_without_values(functions):
         sys.exit(f"no hostile values are known for arguments of: {', '.join(missing)}")
     print(
         f"seed {options.seed}: {len(functions)} functions, {options.clients} clients, {options.scenarios} scenarios,"
@@ -97,11 +90,12 @@ def setup(options):
 
 def run_sessions(options):
     """The failure of each session, if any, and its counts."""
-    # The default since Python 3.14 starts new interpreters, which cannot import a program that is a folder.
+    # Python 3.14 starts new interpreters by default. These cannot import a program that is a folder.
     with multiprocessing.get_context("fork").Pool(options.clients) as processes:
         results = [processes.apply_async(run_session, (number, options)) for number in range(options.clients)]
-        have_ended = lambda: all(result.ready() for result in results)
-        until_ended(have_ended, lambda: ended_count.value, "the end of a statement")
+        until_ended(
+            lambda: all(result.ready() for result in results), lambda: ended_count.value, "the end of a statement"
+        )
         return [result.get() for result in results]
 
 
@@ -137,17 +131,11 @@ class Session:
 
     def run_scenario(self, number):
         rng = random.Random(f"{self.options.seed} {number}")
-        [kind] = rng.choices(list(KINDS), KINDS.values())
+        [kind] = rng.choices(list(SCENARIOS), SCENARIOS.values())
         self.client.counts.kinds[kind] += 1
         random_calls = calls.Calls(rng, rng.choice((20, 100, 400, 3000)))
-        run = {
-            "call": self.run_calls,
-            "table": self.run_table,
-            "cancelled": self.run_cancelled,
-            "short of memory": self.run_short_of_memory,
-        }[kind]
         with self.discarded_caches(rng):
-            run(rng, random_calls)
+            getattr(self, f"run_{kind}")(rng, random_calls)
         # Now and then, use a new backend, with empty caches.
         if rng.random() < 0.02:
             self.client.connect()
@@ -166,7 +154,8 @@ class Session:
             self.client.run_all(random_calls.statements(rng.choice(self.functions)))
 
     def run_table(self, rng, _):
-        tables.Table(rng, self.client, rng.choice((f"own_{self.number}", "pg_temp"))).live(rng.randint(5, 25))
+        table = tables.Table(rng, self.client, rng.choice((f"own_{self.number}", "pg_temp")))
+        table.run_random_steps(rng.randint(5, 25))
 
     def run_cancelled(self, rng, random_calls):
         self.client.set_timeout(rng.choice((1, 2, 5, 20, 50)))

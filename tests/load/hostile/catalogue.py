@@ -2,27 +2,27 @@
 
 from dataclasses import dataclass
 
+MEMBERS = """
+JOIN pg_depend ON classid = '{catalogue}'::regclass AND objid = {catalogue}.oid AND deptype = 'e'
+WHERE refclassid = 'pg_extension'::regclass
+    AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_simhash')
+ORDER BY 1
+"""
 FUNCTIONS = """
-SELECT p.oid::regprocedure::text, n.nspname, p.proname, p.prokind::text, p.proretset,
-    format_type(p.prorettype, NULL), p.provolatile::text,
-    ARRAY(SELECT format_type(type, NULL) FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY AS t (type, n) ORDER BY n),
-    coalesce(p.proargnames[1:p.pronargs], '{}'), p.pronargdefaults
-FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
-WHERE d.refclassid = 'pg_extension'::regclass
-    AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_simhash')
-ORDER BY 1
-"""
-
+SELECT pg_proc.oid::regprocedure::text, nspname, proname, prokind::text, proretset, format_type(prorettype, NULL),
+    provolatile::text,
+    ARRAY(
+        SELECT format_type(type, NULL) FROM unnest(proargtypes::oid[]) WITH ORDINALITY AS types (type, number)
+        ORDER BY number
+    ),
+    coalesce(proargnames[1:pronargs], '{}'), pronargdefaults
+FROM pg_proc JOIN pg_namespace ON pg_namespace.oid = pronamespace
+""" + MEMBERS.format(catalogue="pg_proc")
 OPERATORS = """
-SELECT o.oid::regoperator::text, n.nspname, o.oprname, format_type(o.oprleft, NULL), format_type(o.oprright, NULL),
-    format_type(o.oprresult, NULL)
-FROM pg_operator o JOIN pg_namespace n ON n.oid = o.oprnamespace
-JOIN pg_depend d ON d.classid = 'pg_operator'::regclass AND d.objid = o.oid AND d.deptype = 'e'
-WHERE d.refclassid = 'pg_extension'::regclass
-    AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_simhash')
-ORDER BY 1
-"""
+SELECT pg_operator.oid::regoperator::text, nspname, oprname, format_type(oprleft, NULL), format_type(oprright, NULL),
+    format_type(oprresult, NULL)
+FROM pg_operator JOIN pg_namespace ON pg_namespace.oid = oprnamespace
+""" + MEMBERS.format(catalogue="pg_operator")
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class Function:
     schema: str
     name: str
     kind: str
-    is_set: bool
+    returns_set: bool
     result: str
     volatility: str
-    types: tuple
-    names: tuple
-    defaults: int
+    argument_types: tuple
+    argument_names: tuple
+    default_count: int
 
     def call(self, arguments):
         """SQL of the call, without an OVER."""
@@ -48,7 +48,7 @@ class Function:
         return f"{self.schema}.{self.name}({', '.join(arguments)})"
 
     def takes_internal(self):
-        return "internal" in self.types
+        return "internal" in self.argument_types
 
 
 def read(connection):

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import psycopg
 from psycopg.types.json import set_json_loads
 
+import database
+
 # The errors that a statement may end with. Any other error is a defect, above all XX000: it is the error of a panic and
 # of an unforeseen case, and gives an application no information.
 ERRORS = frozenset(
@@ -29,10 +31,10 @@ ERRORS = frozenset(
     # Statements in a transaction that has ended or failed, or that does not allow them.
     " 25P01 25P02 25006 2D000 3B001 34000 24000 26000 42P05 27000 09000".split()
 )
-# Most warnings are about a resource that was not released, or memory that was overwritten. These say that no
+# Most warnings are about a resource that was not released, or memory that was overwritten. These two say that no
 # transaction is in progress, and that rows lack a fingerprint.
 WARNINGS = "25P01", "55000"
-# These are the extension's: about a query whose indexes have other options or fewer bands, a scope with a unique key.
+# Warnings of the extension: the indexes of a query have other options or fewer bands, or a scope has a unique key.
 OWN_WARNING = re.compile(
     "simhash_near (compares|has other options)|the query('s fingerprint)? has other options|within the scope, no row"
 )
@@ -44,12 +46,8 @@ ended_count = multiprocessing.Value("q")
 # The functions and the operator that a statement calls.
 CALLED = re.compile(r"\b(?:simhash\w*|hamming)(?=\()|<~>")
 SETTINGS = {
-    "statement_timeout": "3s",
-    "lock_timeout": "500ms",
-    "deadlock_timeout": "100ms",
-    "temp_file_limit": "500MB",
-    "client_min_messages": "warning",
-    "idle_in_transaction_session_timeout": "0",
+    "statement_timeout": "3s", "lock_timeout": "500ms", "deadlock_timeout": "100ms", "temp_file_limit": "500MB",
+    "client_min_messages": "warning", "idle_in_transaction_session_timeout": "0",
     "max_parallel_workers_per_gather": "2",
 }
 
@@ -77,7 +75,7 @@ class Client:
         if self.connection:
             self.connection.close()
         name = f"hostile {self.number}"
-        self.connection = psycopg.connect(autocommit=True, prepare_threshold=None, application_name=name)
+        self.connection = database.connect(prepare_threshold=None, application_name=name)
         # Python's json refuses documents that are nested as deeply as PostgreSQL allows.
         set_json_loads(lambda document: document, self.connection)
         self.connection.add_notice_handler(self.keep_warning)
@@ -86,8 +84,8 @@ class Client:
         for library in ("pg_simhash", "plpgsql"):
             self.connection.execute(f"LOAD '{library}'")
         # The first temporary table makes the session's schema for them.
-        self.connection.execute("CREATE TEMP TABLE temporary (id integer PRIMARY KEY, body text, f bigint)")
-        # The first page of one takes memory for local buffers. Without that memory, PostgreSQL ends the session.
+        self.connection.execute("CREATE TEMPORARY TABLE temporary (id integer PRIMARY KEY, body text, f bigint)")
+        # Its first page takes memory for local buffers. Without that memory, PostgreSQL ends the session.
         self.connection.execute("INSERT INTO temporary VALUES (0)")
         self.connection.execute("DELETE FROM temporary")
         # Last, so that the limits do not end what the client itself needs.
@@ -101,12 +99,12 @@ class Client:
     def run(self, statement):
         """The rows; None if there is an error. An error that is not one of ERRORS is a Failure."""
         self.last_statements.append(statement)
-        worked = self.processor_time()
+        time_before = self.processor_time()
         rows, code = self.attempt(statement)
         self.count(statement, rows is not None, code)
-        worked = self.processor_time() - worked
-        if worked > self.timeout + MAX_SECONDS_BEYOND_LIMIT:
-            raise Failure(f"took {worked:.1f} s of processor time, with a time limit of {self.timeout} s")
+        seconds = self.processor_time() - time_before
+        if seconds > self.timeout + MAX_SECONDS_BEYOND_LIMIT:
+            raise Failure(f"took {seconds:.1f} s of processor time, with a time limit of {self.timeout} s")
         for warning, message in self.warnings:
             # PostgreSQL itself: a result of EXECUTE beyond temp_file_limit is flushed again when its portal is closed.
             is_of_portal = code == "53400" and message == "AbortTransaction while in ABORT state"
@@ -127,7 +125,7 @@ class Client:
                 raise Failure(f"{error.sqlstate}: {error.diag.message_primary}{where}") from error
             return None, error.sqlstate
         except UnicodeDecodeError as error:
-            raise Failure(f"the server sent what is no UTF-8: {error}") from error
+            raise Failure(f"the server sent text that is not UTF-8: {error}") from error
 
     def count(self, statement, has_succeeded, code):
         self.counts.codes[code] += 1

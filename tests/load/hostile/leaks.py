@@ -6,9 +6,7 @@ contexts, and the resident memory of the process (from /proc), because Rust's me
 Each function is called in one statement for many rows, in many statements that are each planned, and with hostile
 arguments that mostly raise errors. All calls run once as a warm-up and once between two measurements. The functions are
 read from the catalogue, and a function without a known call is a failure. Functions that change tables are called less
-often, by the factor next to each.
-
-Needs the same server as tests/load/hostile, on Linux.
+often, by the factor next to each. The test runs on Linux.
 """
 
 import argparse
@@ -17,43 +15,24 @@ import re
 import sys
 from functools import partial
 
-import psycopg
-
 import calls
 import catalogue
-
-sys.path.append(f"{sys.path[0]}/..")
 import database
 from patience import PATIENCE
 
 # Arguments of the nth call.
 ARGUMENTS = {
     "text": "'document ' || n || ' of some words'",
-    "jsonb": "(CASE n % 3 WHEN 0 THEN '{}' ELSE '{\"ngram\": 2}' END)::jsonb",
-    "integer": "(n % 3)::integer",
-    "bigint": "n::bigint",
-    "numeric": "n::numeric",
-    "double precision": "n::float8",
-    "boolean": "n % 2 = 0",
-    "text[]": "ARRAY['a', n::text, 'b']",
-    "double precision[]": "ARRAY[n, 2, 3]::float8[]",
-    "bigint[]": "ARRAY[n, 2, n]::bigint[]",
-    "anyarray": "ARRAY['a', 'b', n::text]",
-    "anyelement": "n::text",
-    "tsvector": "('a:1A ' || n)::tsvector",
-    "name": "'f'::name",
-    "regclass": "'leaks.searched'::regclass",
+    "jsonb": "(CASE n % 3 WHEN 0 THEN '{}' ELSE '{\"ngram\": 2}' END)::jsonb", "integer": "(n % 3)::integer",
+    "bigint": "n::bigint", "numeric": "n::numeric", "double precision": "n::float8", "boolean": "n % 2 = 0",
+    "text[]": "ARRAY['a', n::text, 'b']", "double precision[]": "ARRAY[n, 2, 3]::float8[]",
+    "bigint[]": "ARRAY[n, 2, n]::bigint[]", "anyarray": "ARRAY['a', 'b', n::text]", "anyelement": "n::text",
+    "tsvector": "('a:1A ' || n)::tsvector", "name": "'f'::name", "regclass": "'leaks.searched'::regclass",
 }
 NAMED = {
-    "options text": "'{\"ngram\": 2}'",
-    "criterion text": "'{\"ngram\": 2}'",
-    "blocks integer": "4",
-    "max_distance integer": "3",
-    "headline text": "'MaxFragments=2'",
-    "digits text": "lpad(to_hex(n), 16, '0')",
-    "share double precision": ".8",
-    "features integer": "3",
-    "sample integer": "2",
+    "options text": "'{\"ngram\": 2}'", "criterion text": "'{\"ngram\": 2}'", "blocks integer": "4",
+    "max_distance integer": "3", "headline text": "'MaxFragments=2'", "digits text": "lpad(to_hex(n), 16, '0')",
+    "share double precision": ".8", "features integer": "3", "sample integer": "2",
     "resemblance double precision": ".84",
 }
 # Arguments of an aggregate that all rows of a group must share.
@@ -64,36 +43,31 @@ NEW_TABLE = (
     "DROP TABLE IF EXISTS leaks.changed ;;"
     " CREATE TABLE leaks.changed AS SELECT n AS id, 'text ' || n AS body FROM generate_series(1, 10) AS n"
 )
-# Functions that no query can call for each row: the number of calls for a round, and the statements of a round.
+# Functions that no query can call for each row. One of this number of calls is a round, of these statements.
 ROUNDS = {
     # The attribute number of a dropped column is never used again.
     "attach": (
-        400,
-        f"{NEW_TABLE} ;; SELECT simhash_attach('leaks.changed', 'body') ;; SELECT simhash_detach('leaks.changed')",
+        400, f"{NEW_TABLE} ;; SELECT simhash_attach('leaks.changed', 'body') ;; SELECT simhash_detach('leaks.changed')",
     ),
     "index": (400, f"{NEW_TABLE} ;; SELECT simhash_index('leaks.changed', 'lower(body)', scope => ARRAY['id'])"),
     "index commands": (50, "SELECT count(*) FROM simhash_index_commands('leaks.online', 'body')"),
     "guard": (
-        500,
-        "SELECT simhash_guard('leaks.guarded_later', 'skip', source => 'f', among => 'f > 0') ;;"
+        500, "SELECT simhash_guard('leaks.guarded_later', 'skip', source => 'f', among => 'f > 0') ;;"
         " SELECT simhash_unguard('leaks.guarded_later')",
     ),
     "guards": (100, "SELECT count(*) FROM (SELECT simhash_guards()) AS guards"),
     "preview": (500, "SELECT count(*) FROM simhash_preview('leaks.previewed', sample => 50)"),
     "layouts": (500, "SELECT count(*) FROM simhash_layouts('leaks.searched', 'f')"),
     "dedup trigger": (
-        10,
-        "INSERT INTO leaks.guarded (f) VALUES ((random() * 1e18)::bigint) ;;"
+        10, "INSERT INTO leaks.guarded (f) VALUES ((random() * 1e18)::bigint) ;;"
         " DELETE FROM leaks.guarded WHERE id % 50 <> 0",
     ),
     "confirming trigger": (
-        10,
-        "INSERT INTO leaks.confirmed (body) SELECT string_agg('word' || least(word, 99 * random()), ' ') FROM"
+        10, "INSERT INTO leaks.confirmed (body) SELECT string_agg('word' || least(word, 99 * random()), ' ') FROM"
         " generate_series(90, 99) AS word ;; DELETE FROM leaks.confirmed WHERE id % 50 <> 0",
     ),
     "rejected": (
-        20,
-        "DO $$BEGIN INSERT INTO leaks.rejecting (f) VALUES (1); EXCEPTION WHEN exclusion_violation THEN END$$",
+        20, "DO $$BEGIN INSERT INTO leaks.rejecting (f) VALUES (1); EXCEPTION WHEN exclusion_violation THEN END$$",
     ),
     "search": (10, "SELECT count(*) FROM leaks.searched WHERE simhash_near(f, (random() * 1e9)::bigint)"),
     "search of texts": (10, "SELECT count(*) FROM leaks.texts WHERE simhash_near(body, 'text ' || random())"),
@@ -103,24 +77,21 @@ ROUNDS = {
     ),
     "nearest": (10, "SELECT f FROM leaks.searched ORDER BY f <~> (random() * 1e9)::bigint LIMIT 5"),
     "unread rows": (
-        50,
-        "SELECT simhash_features(repeat('unread text ', 50)) LIMIT 1 ;;"
+        50, "SELECT simhash_features(repeat('unread text ', 50)) LIMIT 1 ;;"
         " SELECT simhash_pairs(ids, array_fill(0::bigint, ARRAY[1000])), simhash_components(ids, ids)"
         " FROM (SELECT ARRAY(SELECT generate_series(1, 1000))) AS rows (ids) LIMIT 1",
     ),
     # Statements that each call for many rows, about ROWS.
     "triggers, rows": (
-        10 * ROWS,
-        f"INSERT INTO leaks.guarded (f) SELECT (random() * 1e18)::bigint FROM generate_series(1, {ROWS}) ;;"
+        10 * ROWS, f"INSERT INTO leaks.guarded (f) SELECT (random() * 1e18)::bigint FROM generate_series(1, {ROWS}) ;;"
         " TRUNCATE leaks.guarded",
     ),
     "searches, rows": (
-        5 * ROWS,
-        f"SELECT count(*) FROM generate_series(1, {ROWS}) AS n, leaks.searched WHERE simhash_near(f, n)",
+        5 * ROWS, f"SELECT count(*) FROM generate_series(1, {ROWS}) AS n, leaks.searched WHERE simhash_near(f, n)",
     ),
     "searches of texts, rows": (
         5 * ROWS,
-        "SELECT count(*) FROM leaks.texts AS a, leaks.texts AS b WHERE simhash_near(a.body, b.body || ' more')",
+        "SELECT count(*) FROM leaks.texts AS one, leaks.texts AS two WHERE simhash_near(one.body, two.body || ' more')",
     ),
     "aggregate in parallel": (
         10 * ROWS,
@@ -182,72 +153,73 @@ def main():
     parser.add_argument("--only", metavar="NAME", default="", help="what has this in its name")
     options = parser.parse_args()
     database.create("pg_simhash_leaks")
-    with psycopg.connect(autocommit=True) as connection:
-        # A statement of a million calls takes minutes.
-        limit = max(PATIENCE, options.calls // 500)
-        connection.execute(f"ALTER DATABASE pg_simhash_leaks SET statement_timeout = '{limit}s'")
-        with open(f"{sys.path[0]}/tables.sql") as file:
-            connection.execute(file.read())
-        for statement in TABLES.strip().split(";\n"):
+    with database.connect() as connection:
+        database.run_script(connection, "hostile/tables.sql")
+        for statement in database.split_statements(TABLES):
             connection.execute(statement)
         functions = catalogue.read(connection)
-    all_works = works(functions, options.calls)
-    leaks = [name for name, work in all_works if options.only in name and measure(name, work)]
+    # A statement of a million calls takes minutes.
+    settings = f"-c jit=off -c statement_timeout={max(PATIENCE, options.calls // 500)}s"
+    all_tasks = tasks(functions, options.calls)
+    leaks = [name for name, task in all_tasks if options.only in name and memory_grows(name, task, settings)]
     database.drop("pg_simhash_leaks")
     if leaks:
         sys.exit(f"memory grows: {', '.join(leaks)}")
 
 
-def works(functions, count):
-    """The names of the works to measure, and functions that do them in a backend."""
+def tasks(functions, count):
+    """The names of the tasks to measure, and functions that do them in a backend."""
     known = CALLED_BY_POSTGRES | set(re.findall(r"simhash_\w+(?=\()", str(ROUNDS)))
     missing = [function.signature for function in functions if not query(function) and function.name not in known]
     if missing:
         sys.exit(f"no calls are known of: {', '.join(missing)}")
     for function in functions:
-        if text := query(function):
-            yield function.signature, partial(call_in_all_ways, function, text, count)
+        if template := query(function):
+            yield function.signature, partial(call_in_all_ways, function, template, count)
         else:
             # Mostly errors: about a table and a column that do not exist, or arguments that no caller has.
             share = 10 if function.takes_internal() or function.result == "trigger" else 1000
             yield f"{function.signature}: errors", partial(call_with_errors, function=function, count=count // share)
-    for name, (one_in, text) in ROUNDS.items():
-        yield name, partial(run_rounds, text=text, count=max(100 if one_in < ROWS else 2, count // one_in))
+    for name, (calls_per_round, statements) in ROUNDS.items():
+        rounds = max(100 if calls_per_round < ROWS else 2, count // calls_per_round)
+        yield name, partial(run_rounds, statements=statements, count=rounds)
 
 
 def query(function):
-    """A query that calls the function for each n from {a} to {b}; None if no query can call it for a row."""
+    """A query that calls the function for each n from {first} to {last}; None if no query can call it for a row."""
     if function.result == "trigger" or function.takes_internal() or function.volatility != "i":
         return None
     known = ARGUMENTS | OF_A_GROUP if function.kind == "a" else ARGUMENTS
-    arguments = [NAMED.get(f"{name} {type}", known.get(type)) for type, name in zip(function.types, function.names)]
+    named_types = zip(function.argument_types, function.argument_names)
+    arguments = [NAMED.get(f"{name} {type}", known.get(type)) for type, name in named_types]
     if None in arguments:
         return None
-    call, rows = function.call(arguments), "generate_series({a}, {b}) AS n"
+    call, rows = function.call(arguments), "generate_series({first}, {last}) AS n"
     if function.kind == "a":
-        return f"SELECT count(x) FROM (SELECT {call} AS x FROM {rows} GROUP BY n / 4) AS s"
+        return f"SELECT count(result) FROM (SELECT {call} AS result FROM {rows} GROUP BY n / 4) AS results"
     if function.kind == "w":
-        return f"SELECT count(x) FROM (SELECT {call} OVER (PARTITION BY n / 4) AS x FROM {rows}) AS s"
-    if function.is_set:
-        return f"SELECT count(*) FROM {rows}, LATERAL {call} AS x"
+        return f"SELECT count(result) FROM (SELECT {call} OVER (PARTITION BY n / 4) AS result FROM {rows}) AS results"
+    if function.returns_set:
+        return f"SELECT count(*) FROM {rows}, LATERAL {call} AS results"
     return f"SELECT count({call}) FROM {rows}"
 
 
-def call_in_all_ways(function, text, count, backend):
-    call_in_rows(backend, text, count)
-    call_in_statements(backend, text, count // CALLS_FOR_A_STATEMENT)
+def call_in_all_ways(function, template, count, backend):
+    call_in_rows(backend, template, count)
+    call_in_statements(backend, template, count // CALLS_FOR_A_STATEMENT)
     return count + count // CALLS_FOR_A_STATEMENT + call_with_errors(backend, function, count // 100)
 
 
-def call_in_rows(backend, text, count):
-    for start in range(1, count + 1, BATCH):
-        backend.run(text.replace("{a}", str(start)).replace("{b}", str(min(start + BATCH - 1, count))))
+def call_in_rows(backend, template, count):
+    for first in range(1, count + 1, BATCH):
+        last = min(first + BATCH - 1, count)
+        backend.run(template.replace("{first}", str(first)).replace("{last}", str(last)))
 
 
-def call_in_statements(backend, text, count):
+def call_in_statements(backend, template, count):
     """Plans the calls again each time. The client sends a single statement, since many would take much longer."""
-    inside = text.replace("'", "''").replace("{a}", "' || i || '").replace("{b}", "' || i || '")
-    backend.run(f"DO $do$BEGIN FOR i IN 1..{count} LOOP EXECUTE '{inside}'; END LOOP; END$do$")
+    quoted = template.replace("'", "''").replace("{first}", "' || i || '").replace("{last}", "' || i || '")
+    backend.run(f"DO $do$BEGIN FOR i IN 1..{count} LOOP EXECUTE '{quoted}'; END LOOP; END$do$")
 
 
 def call_with_errors(backend, function, count):
@@ -255,53 +227,52 @@ def call_with_errors(backend, function, count):
     rng = random.Random(function.signature)
     random_calls = calls.Calls(rng, 40)
     over = " OVER ()" if function.kind == "w" else ""
-    times = max(1, count // 20)
+    calls_of_each = max(1, count // 20)
     backend.run("BEGIN")
     for _ in range(20):
         call = "SELECT " + function.call(random_calls.arguments(function)) + over
         quoted = call.replace("'", "''").replace("\\", "\\\\")
         backend.run(
-            f"DO $do$BEGIN FOR i IN 1..{times} LOOP BEGIN EXECUTE E'{quoted}'; EXCEPTION WHEN OTHERS THEN"
+            f"DO $do$BEGIN FOR i IN 1..{calls_of_each} LOOP BEGIN EXECUTE E'{quoted}'; EXCEPTION WHEN OTHERS THEN"
             " IF SQLSTATE ~ '^XX' THEN RAISE; END IF; END; END LOOP; END$do$"
         )
     backend.run("ROLLBACK")
-    return 20 * times
+    return 20 * calls_of_each
 
 
-def run_rounds(backend, text, count):
+def run_rounds(backend, statements, count):
     """Commands that may not run in a transaction, and so neither in a loop of the server's."""
     for _ in range(count):
-        for statement in text.split(" ;; "):
+        for statement in statements.split(" ;; "):
             backend.run(statement)
     return count
 
 
-def measure(name, work):
-    """Whether memory has grown when a backend has done the work again. `work` returns the number of its calls."""
-    backend = Backend()
-    # Some commands succeed. Only after three rounds of a few calls, caches and free memory stay as they are.
+def memory_grows(name, task, settings):
+    """Whether the memory of a backend grows when it does the task again. `task` returns the number of its calls."""
+    backend = Backend(settings)
+    # The first calls with errors fill caches and free memory: only after three rounds do both stay as they are.
     for _ in range(3 if name.endswith("errors") else 1):
-        work(backend)
+        task(backend)
     before = backend.memory()
-    made = work(backend)
+    calls_made = task(backend)
     after = backend.memory()
     backend.connection.close()
     contexts, resident = after[0] - before[0], after[1] - before[1]
     # A byte a call, or an allocation (at least 32 bytes) every fourth call; and what a backend's memory varies by
     # anyway.
-    limits = (200_000 + made, 1_500_000 + 8 * made)
+    limits = (200_000 + calls_made, 1_500_000 + 8 * calls_made)
     if name in COMMANDS:
-        limits = tuple(max(limit, 1_000_000 + made * BYTES_OF_A_COMMAND) for limit in limits)
-    grown = contexts > limits[0] or resident > limits[1]
-    leak = "  LEAK" if grown else ""
-    print(f"{name:70} {made:9} calls  contexts {contexts:+9}  resident {resident:+9}{leak}", flush=True)
-    return grown
+        limits = tuple(max(limit, 1_000_000 + calls_made * BYTES_OF_A_COMMAND) for limit in limits)
+    has_grown = contexts > limits[0] or resident > limits[1]
+    leak = "  LEAK" if has_grown else ""
+    print(f"{name:70} {calls_made:9} calls  contexts {contexts:+9}  resident {resident:+9}{leak}", flush=True)
+    return has_grown
 
 
 class Backend:
-    def __init__(self):
-        self.connection = psycopg.connect(autocommit=True)
-        self.run("SET jit = off")
+    def __init__(self, settings):
+        self.connection = database.connect(settings)
         self.pid = self.connection.info.backend_pid
 
     def run(self, statement):

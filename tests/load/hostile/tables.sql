@@ -10,31 +10,35 @@ CREATE DOMAIN hostile.domained AS text CHECK (VALUE <> 'forbidden');
 
 -- What expressions are computed of: short and long, compressed, stored elsewhere, and NULL.
 CREATE TABLE hostile.rows (
-    id serial PRIMARY KEY, t text, t_external text, t_main text, j jsonb, i integer, i8 bigint,
-    f8 double precision, b boolean, n name, ta text[], f8a double precision[], i8a bigint[], v tsvector, r regclass,
-    by bytea
+    id serial PRIMARY KEY, text_value text, text_external text, text_main text, jsonb_value jsonb,
+    integer_value integer, bigint_value bigint, double_value double precision, boolean_value boolean, name_value name,
+    text_array text[], double_array double precision[], bigint_array bigint[], tsvector_value tsvector,
+    regclass_value regclass, bytea_value bytea
 );
-ALTER TABLE hostile.rows ALTER t_external SET STORAGE EXTERNAL, ALTER t_main SET STORAGE MAIN;
-INSERT INTO hostile.rows (t, t_external, t_main, j, i, i8, f8, b, n, ta, f8a, i8a, v, r, by)
+ALTER TABLE hostile.rows ALTER text_external SET STORAGE EXTERNAL, ALTER text_main SET STORAGE MAIN;
+INSERT INTO hostile.rows (
+    text_value, text_external, text_main, jsonb_value, integer_value, bigint_value, double_value, boolean_value,
+    name_value, text_array, double_array, bigint_array, tsvector_value, regclass_value, bytea_value
+)
 SELECT body, body, body,
     CASE n % 3 WHEN 0 THEN '{}' WHEN 1 THEN '{"ngram": 2}' ELSE '{"tokens": "chars", "ngram": 5}' END::jsonb,
     (n % 10)::integer, ('x' || left(md5((n / 2)::text), 16))::bit(64)::bigint, n / 7.0, n % 2 = 0, 'body', words,
     array_fill(n::float8, ARRAY[20]), array_fill(n::bigint, ARRAY[20]), to_tsvector('simple', left(body, 10000)),
-    'pg_class',
-    convert_to(left(body, 50), 'UTF8')
+    'pg_class', convert_to(left(body, 50), 'UTF8')
 FROM generate_series(1, 40) AS n,
     LATERAL (SELECT CASE WHEN n % 9 = 0 THEN repeat(md5(n::text) || ' ', 4000) WHEN n % 11 = 0 THEN ''
         ELSE repeat('word' || n || ' another ', n * n) END AS body) AS texts,
     LATERAL (SELECT array_agg('w' || i) AS words FROM generate_series(1, 20) AS i) AS lists;
 INSERT INTO hostile.rows DEFAULT VALUES;
-INSERT INTO hostile.rows (t) SELECT string_agg(md5(i::text), ' ') FROM generate_series(1, 5000) AS i;
+INSERT INTO hostile.rows (text_value) SELECT string_agg(md5(i::text), ' ') FROM generate_series(1, 5000) AS i;
 
 CREATE TABLE hostile.plain (
     id integer PRIMARY KEY, body text, "Body" varchar(100), c char(20), f bigint, features text[], document tsvector,
     domained hostile.domained, composed hostile.composite
 );
 INSERT INTO hostile.plain (id, body, "Body", c, f, features, document, domained, composed)
-SELECT id, left(t, 10000), left(t, 100), left(t, 20), i8, ta, v, left(t, 10), ROW(i, left(t, 5))::hostile.composite
+SELECT id, left(text_value, 10000), left(text_value, 100), left(text_value, 20), bigint_value, text_array,
+    tsvector_value, left(text_value, 10), ROW(integer_value, left(text_value, 5))::hostile.composite
 FROM hostile.rows;
 CREATE TABLE hostile.no_columns ();
 INSERT INTO hostile.no_columns DEFAULT VALUES;
@@ -51,10 +55,10 @@ CREATE TABLE hostile.partition_2 PARTITION OF hostile.partitioned FOR VALUES FRO
 CREATE TABLE hostile.leaf (f bigint, gone integer, body text, id integer NOT NULL);
 ALTER TABLE hostile.leaf DROP gone;
 ALTER TABLE hostile.partition_2 ATTACH PARTITION hostile.leaf DEFAULT;
-INSERT INTO hostile.partitioned SELECT id, left(t, 100), i8 FROM hostile.rows WHERE id < 30;
+INSERT INTO hostile.partitioned SELECT id, left(text_value, 100), bigint_value FROM hostile.rows WHERE id < 30;
 CREATE TABLE hostile.parent (id integer, body text, f bigint);
 CREATE TABLE hostile.child (more text) INHERITS (hostile.parent);
-INSERT INTO hostile.child SELECT id, left(t, 100), i8, 'more' FROM hostile.rows;
+INSERT INTO hostile.child SELECT id, left(text_value, 100), bigint_value, 'more' FROM hostile.rows;
 CREATE VIEW hostile.viewed AS SELECT id, body, f FROM hostile.plain;
 CREATE MATERIALIZED VIEW hostile.materialized AS SELECT id, body, f FROM hostile.plain;
 CREATE SEQUENCE hostile.sequence;
@@ -78,7 +82,7 @@ ALTER TABLE hostile.secured ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY own ON hostile.secured USING (owner = current_user);
 GRANT ALL ON hostile.secured TO hostile_user;
 CREATE VIEW hostile.updatable AS SELECT id, body, f FROM hostile.plain WHERE simhash_near(f, 0, 64);
-CREATE TEMP TABLE IF NOT EXISTS temporary (id integer PRIMARY KEY, body text, f bigint);
+CREATE TEMPORARY TABLE IF NOT EXISTS temporary (id integer PRIMARY KEY, body text, f bigint);
 
 CREATE TABLE hostile.attached (LIKE hostile.plain INCLUDING ALL);
 INSERT INTO hostile.attached SELECT * FROM hostile.plain;

@@ -3,6 +3,8 @@
 import json
 import struct
 
+from choice import choose
+
 INTEGERS = (
     0, 1, -1, 2, 3, 4, 7, 8, 9, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 2**15, 2**16, 10**6, 2**20 + 1, 2**31 - 1,
     -(2**31), -(2**31) + 1, 2**30,
@@ -53,9 +55,9 @@ OPTIONS = {
     "weights": ({"a": 0.5, "the": 0}, {"\u4e2d": 0.2, "": 0}, {"a": 1.5}, {"A": 0, "a": 1}, {"a": "1"}, ["a"], None),
     "seed": (0, 0.0, -1, 2**64, 0.5, "1", None),
 }
-NO_OPTIONS = {"ngrams": (1,), "": (1,), "Tokens": ("words",), '\u00e9"\\\n': (None,)}
+UNKNOWN_OPTIONS = {"ngrams": (1,), "": (1,), "Tokens": ("words",), '\u00e9"\\\n': (None,)}
 # The keys of a criterion that are not options.
-CRITERION = {
+CRITERION_KEYS = {
     "resemblance": (0.84, 0.9, 0.7, 1, 0, 0.5, -1, 1e308, 10**40, "0.9", None, True, []),
     "bands": (6, 1, 2, 12, 64, 65, 0, -1, 2.5, 10**40, "6", None, []),
     "max_distance": (3, 0, 64, 65, -1, 2.5, "3", None),
@@ -105,16 +107,14 @@ class Values:
     def __init__(self, rng, size=300):
         self.rng, self.size = rng, size
 
-    def one(self, type, name=""):
+    def value_or_null(self, type, name=""):
         """A value for an argument of that type and name, as SQL; sometimes NULL."""
-        if self.rng.random() < 0.05:
-            return f"NULL::{type}"
-        return self.not_null(type, name)
+        return f"NULL::{type}" if self.rng.random() < 0.05 else self.value(type, name)
 
-    def not_null(self, type, name=""):
+    def value(self, type, name=""):
         return MAKERS[type](self, name)
 
-    def length(self):
+    def random_length(self):
         """Mostly short, now and then as long as is allowed."""
         return int(self.size ** self.rng.random()) if self.rng.random() < 0.9 else self.rng.choice((0, 1, self.size))
 
@@ -125,49 +125,61 @@ class Values:
             "".join(rng.choice(rng.choice(alphabets)) for _ in range(rng.randint(1, 12)))
             for _ in range(rng.randint(1, 8))
         ]
-        return "".join(rng.choice((" ", " ", "", ". ", "\n")) + rng.choice(words) for _ in range(self.length() // 4))
+        separators = " ", " ", "", ". ", "\n"
+        return "".join(rng.choice(separators) + rng.choice(words) for _ in range(self.random_length() // 4))
 
     def text(self, name=""):
+        text = self.named_text(name)
+        return self.random_text() if text is None else quote(text)
+
+    def named_text(self, name):
+        """A text of the kind that the argument with this name takes; None if it takes any text, and now and then."""
         rng = self.rng
         if name == "action":
-            return quote(rng.choice(ACTIONS))
+            return rng.choice(ACTIONS)
         if name in ("options", "criterion"):
-            return quote(self.options(name))
+            return self.options(name)
         if name in ("among", "unless"):
-            return quote(rng.choice(CONDITIONS))
+            return rng.choice(CONDITIONS)
         if name == "source" and rng.random() < 0.8:
-            return quote("body" if rng.random() < 0.5 else rng.choice(SOURCES))
+            return "body" if rng.random() < 0.5 else rng.choice(SOURCES)
         if name == "digits" and rng.random() < 0.75:
-            return quote("".join(rng.choice("0123456789abcdefABCDEF") for _ in range(rng.randint(0, 20))))
-        way = rng.random()
-        if way < 0.1:
-            return "''"
-        if way < 0.2:
-            # A flood of marks on one letter, or one word without an end.
-            return f"({quote('a')} || repeat({quote(rng.choice(rng.choice(ALPHABETS)))}, {self.length() * 50}))"
-        if way < 0.25:
-            return f"repeat({quote(self.characters())}, {rng.randint(0, self.size)})"
-        if way < 0.3:
-            return f"(SELECT string_agg(chr(i), ' ') FROM generate_series({rng.randint(1, 0xd000)}, 55000, 97) AS i)"
-        if way < 0.32:
-            return f"convert_from('\\x{rng.choice(('eda080', 'c0af', 'f8888080', 'ff', 'e282'))}', 'UTF8')"
-        return quote(self.characters()) + "::text"
+            return "".join(rng.choices("0123456789abcdefABCDEF", k=rng.randint(0, 20)))
+        return None
+
+    def random_text(self):
+        rng = self.rng
+        return choose(
+            rng,
+            (68, lambda: quote(self.characters()) + "::text"),
+            (10, lambda: "''"),
+            (10, self.flood),
+            (5, lambda: f"repeat({quote(self.characters())}, {rng.randint(0, self.size)})"),
+            (5, lambda: "(SELECT string_agg(chr(i), ' ')"
+                f" FROM generate_series({rng.randint(1, 0xd000)}, 55000, 97) AS i)"),
+            (2, lambda: f"convert_from('\\x{rng.choice(('eda080', 'c0af', 'f8888080', 'ff', 'e282'))}', 'UTF8')"),
+        )
+
+    def flood(self):
+        """A flood of marks on one letter, or one word without an end."""
+        character = self.rng.choice(self.rng.choice(ALPHABETS))
+        return f"({quote('a')} || repeat({quote(character)}, {self.random_length() * 50}))"
 
     def boolean(self, name=""):
         return self.rng.choice(("true", "false"))
 
     def number(self, specials, bits):
-        rng = self.rng
-        n = rng.choice(specials) if rng.random() < 0.6 else rng.getrandbits(bits) - 2 ** (bits - 1)
-        return f"({n})" if n > -(2 ** (bits - 1)) else f"(-{2 ** (bits - 1) - 1} - 1)"
+        rng, least = self.rng, -(2 ** (bits - 1))
+        number = rng.choice(specials) if rng.random() < 0.6 else rng.getrandbits(bits) + least
+        return f"({number})" if number > least else f"({least + 1} - 1)"
 
     def integer(self, name=""):
-        # Most of the time something that goes beyond the first check.
-        usual = {
+        # Mostly a valid value. Most other values fail in the first check of a function, and its rest would not run.
+        valid = {
             "max_distance": (0, 10), "block": (0, 7), "blocks": (2, 8), "band": (0, 63), "bands": (1, 12)
         }.get(name)
-        if usual and self.rng.random() < 0.75:
-            return str(self.rng.randint(*usual))
+        if valid and self.rng.random() < 0.75:
+            return str(self.rng.randint(*valid))
         return self.number(INTEGERS, 32)
 
     def bigint(self, name=""):
@@ -187,12 +199,12 @@ class Values:
 
     def regclass(self, name=""):
         rng = self.rng
-        way = rng.random()
-        if way < 0.05:
-            return f"{rng.choice((0, 1, 1259, 2**31, 2**32 - 1, rng.getrandbits(32)))}::oid::regclass"
-        if way < 0.08:
-            return f"(SELECT oid::regclass FROM pg_class ORDER BY oid OFFSET {rng.randint(0, 400)} LIMIT 1)"
-        return f"to_regclass({quote(rng.choice(RELATIONS))})"
+        return choose(
+            rng,
+            (92, lambda: f"to_regclass({quote(rng.choice(RELATIONS))})"),
+            (5, lambda: f"{rng.choice((0, 1, 1259, 2**31, 2**32 - 1, rng.getrandbits(32)))}::oid::regclass"),
+            (3, lambda: f"(SELECT oid::regclass FROM pg_class ORDER BY oid OFFSET {rng.randint(0, 400)} LIMIT 1)"),
+        )
 
     def options(self, name):
         """The JSON of options or, by the name, of a criterion."""
@@ -202,17 +214,17 @@ class Values:
             wrong = (
                 "", "{", '{"ngram": 2,}', '{"ngram": 1e400}', "'", "\ufeff{}", "[]", "1", "null", '"words"', "1e999999",
                 '{"ngram": 2, "ngram": 3}', "[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth,
-                json.dumps({self.characters(): 1, "x" * self.length(): list(range(self.length()))}),
+                json.dumps({self.characters(): 1, "x" * self.random_length(): list(range(self.random_length()))}),
             )
             return rng.choice(wrong)
-        keys = rng.sample(list(OPTIONS), rng.randint(0, 3)) if rng.random() < 0.9 else [*OPTIONS, *NO_OPTIONS]
+        keys = rng.sample(list(OPTIONS), rng.randint(0, 3)) if rng.random() < 0.9 else [*OPTIONS, *UNKNOWN_OPTIONS]
         if name == "criterion":
             keys = rng.sample(keys, min(len(keys), rng.randint(0, 1)))
-            keys += rng.sample(list(CRITERION), rng.choice((0, 1, 1, 2)))
-        # The first value of each option, and of each key of a criterion, is right.
-        values_of = OPTIONS | NO_OPTIONS | CRITERION
-        pick = lambda values: values[0] if rng.random() < 0.6 else rng.choice(values)
-        return json.dumps({key: pick(values_of[key]) for key in keys}, ensure_ascii=rng.random() < 0.5)
+            keys += rng.sample(list(CRITERION_KEYS), rng.choice((0, 1, 1, 2)))
+        values_of = OPTIONS | UNKNOWN_OPTIONS | CRITERION_KEYS
+        # Each key begins with a valid value, which is chosen most often.
+        chosen = {key: values_of[key][0] if rng.random() < 0.6 else rng.choice(values_of[key]) for key in keys}
+        return json.dumps(chosen, ensure_ascii=rng.random() < 0.5)
 
     def jsonb(self, name=""):
         return quote(self.options(name)) + "::jsonb"
@@ -220,24 +232,27 @@ class Values:
     def array(self, type):
         """An array of any bounds and dimensions, with and without NULLs."""
         rng = self.rng
-        element = lambda: self.one(type)
-        if type == "text":
-            element = lambda: f"{quote(self.characters()[:20])}::text" if rng.random() < 0.95 else "NULL"
-        way = rng.random()
-        if way < 0.08:
-            return f"'{{}}'::{type}[]"
-        if way < 0.12:
-            return f"ARRAY[[{element()}, {element()}], [{element()}, {element()}]]::{type}[]"
-        if way < 0.15:
-            return f"array_fill({element()}, ARRAY[{rng.randint(0, 3)}, 1, 2, 1, 1, 2])"
-        if way < 0.25:
+
+        def element():
+            if type == "text":
+                return f"{quote(self.characters()[:20])}::text" if rng.random() < 0.95 else "NULL"
+            return self.value_or_null(type)
+
+        def with_bound():
             bound = rng.choice((-(2**31), -1, 0, 2, 10**9, 2**31 - 20))
             return f"array_fill({element()}, ARRAY[{rng.randint(0, 9)}], ARRAY[({bound})])"
-        if way < 0.35:
-            return f"array_fill({element()}, ARRAY[{self.length()}])"
-        if way < 0.4:
-            return f"(SELECT array_agg({element()} ORDER BY i) FROM generate_series(1, {self.length()}) AS i)"
-        return f"ARRAY[{', '.join(element() for _ in range(rng.randint(0, 12)))}]::{type}[]"
+
+        return choose(
+            rng,
+            (60, lambda: f"ARRAY[{', '.join(element() for _ in range(rng.randint(0, 12)))}]::{type}[]"),
+            (8, lambda: f"'{{}}'::{type}[]"),
+            (4, lambda: f"ARRAY[[{element()}, {element()}], [{element()}, {element()}]]::{type}[]"),
+            (3, lambda: f"array_fill({element()}, ARRAY[{rng.randint(0, 3)}, 1, 2, 1, 1, 2])"),
+            (10, with_bound),
+            (10, lambda: f"array_fill({element()}, ARRAY[{self.random_length()}])"),
+            (5, lambda: f"(SELECT array_agg({element()} ORDER BY i)"
+                f" FROM generate_series(1, {self.random_length()}) AS i)"),
+        )
 
     def text_array(self, name=""):
         if name == "scope" and self.rng.random() < 0.8:
@@ -246,22 +261,15 @@ class Values:
         return self.array("text")
 
     def any_array(self, name=""):
-        n = self.rng.randint(0, 5)
+        count = self.rng.randint(0, 5)
         special = (
-            f"ARRAY(SELECT 10::numeric ^ i FROM generate_series(1, {n}) AS i)",
-            f"ARRAY(SELECT point(i, 'NaN') FROM generate_series(1, {n}) AS i)",
-            f"ARRAY(SELECT to_jsonb(i) FROM generate_series(1, {n}) AS i)",
-            f"ARRAY(SELECT relname FROM pg_class LIMIT {n})",
-            "'{a,b,\"\"}'::\"char\"[]",
-            "'{t,f,NULL}'::boolean[]",
-            "ARRAY['a'::cstring, ''::cstring]",
-            "'{\"[1,2)\",empty}'::int4range[]",
-            "ARRAY(SELECT proargtypes FROM pg_proc LIMIT 5)",
-            "'{\"(1,a)\",\"(,)\"}'::hostile.composite[]",
-            "'{1,2}'::hostile.positive[]",
-            "NULL::void",
-            "'{1,2}'",
-            "ARRAY[ROW(1, 'a'), ROW(2, 'b')]",
+            f"ARRAY(SELECT 10::numeric ^ i FROM generate_series(1, {count}) AS i)",
+            f"ARRAY(SELECT point(i, 'NaN') FROM generate_series(1, {count}) AS i)",
+            f"ARRAY(SELECT to_jsonb(i) FROM generate_series(1, {count}) AS i)",
+            f"ARRAY(SELECT relname FROM pg_class LIMIT {count})", "'{a,b,\"\"}'::\"char\"[]", "'{t,f,NULL}'::boolean[]",
+            "ARRAY['a'::cstring, ''::cstring]", "'{\"[1,2)\",empty}'::int4range[]",
+            "ARRAY(SELECT proargtypes FROM pg_proc LIMIT 5)", "'{\"(1,a)\",\"(,)\"}'::hostile.composite[]",
+            "'{1,2}'::hostile.positive[]", "NULL::void", "'{1,2}'", "ARRAY[ROW(1, 'a'), ROW(2, 'b')]",
         )
         if self.rng.random() < 0.5:
             return self.rng.choice(special)
@@ -275,20 +283,20 @@ class Values:
         rng = self.rng
         lexemes = " ".join(
             f"{''.join(rng.choices('abcdefgh', k=rng.randint(1, 9)))}:{rng.randint(1, 20000)}{rng.choice('ABCD')}"
-            for _ in range(self.length())
+            for _ in range(self.random_length())
         )
-        longest = min(self.length(), 50)
+        longest = min(self.random_length(), 50)
         return rng.choice(
             (
                 "''::tsvector",
                 f"{quote(lexemes)}::tsvector",
                 f"(SELECT array_to_tsvector(array_agg(repeat('x', i * 40))) FROM generate_series(1, {longest}) AS i)",
-                f"setweight(to_tsvector('simple', {self.text()}), '{rng.choice('ABCD')}')",
+                f"setweight(to_tsvector('simple', {self.random_text()}), '{rng.choice('ABCD')}')",
             )
         )
 
     def bytea(self, name=""):
-        return f"'\\x{self.rng.randbytes(self.length()).hex()}'::bytea"
+        return f"'\\x{self.rng.randbytes(self.random_length()).hex()}'::bytea"
 
     def internal(self, name=""):
         return self.rng.choice(("NULL", "NULL::internal", "'1'", "1", "''::internal", "0::oid", "'x'::bytea"))
