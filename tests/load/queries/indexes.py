@@ -14,50 +14,75 @@ SOURCES = {
 TEXTS = "{}raw", "lower({}raw)", "{}lowered"
 
 # Defects of the blocks of a layout. A column that is `plain` has the right name, but is not generated.
-DAMAGES = (
+BLOCK_DAMAGES = (
     "no index", "partial", "second", "invalid", "other fingerprint", "other block", "other layout", "other function",
     "plain", "one member",
 )
 
 
-@dataclass
-class Layout:
-    """The blocks of one layout in a table. They are generated columns, or expressions in indexes, of the fingerprint
-    column or of what that is computed from. Indexes may begin with the column `tag`, for searches within one value of
-    it. Without `damaged_block`, the damage is that of all blocks."""
+# Defects of the indexes on bands.
+BAND_DAMAGES = (
+    "no index", "partial", "second", "invalid", "other text", "other band", "other options", "other size",
+    "without size", "other fingerprint", "without fingerprint", "one member",
+)
 
-    blocks: int
+
+@dataclass
+class Indexes:
+    """Indexes on the numbered blocks or bands of a table. They may begin with the column `tag`, for searches within one
+    value of it. Without `damaged_number`, the damage is that of all."""
+
+    count: int
+    is_scoped: bool
+    damage: str
+    damaged_number: int | None
+    source_column = "fp"
+
+    @classmethod
+    def random(cls, rng, counts, damages, **others):
+        count, is_scoped = rng.choice(counts), rng.randrange(4) == 0
+        damage = rng.choice(damages) if rng.randrange(4) == 0 else ""
+        return cls(count, is_scoped, damage, rng.randrange(count) if rng.randrange(3) > 0 else None, **others)
+
+    def damage_of(self, number):
+        return self.damage if self.damaged_number in (None, number) else ""
+
+    def create(self, rng, table, name, number, key, more=""):
+        """The statements that make the index `name` on this key and `more`, with the damage of this number."""
+        damage, where = self.damage_of(number), ""
+        if damage == "no index":
+            return
+        if damage == "partial":
+            where = f" WHERE {rng.choice(('tag > 1', f'{self.source_column} IS NOT NULL', 'id > 5'))}"
+        first = f"{'max_distance, ' if damage == 'second' else ''}{'tag, ' if self.is_scoped else ''}"
+        yield f"CREATE INDEX {name} ON {table} ({first}{key}){more}{where}"
+        if damage == "invalid":
+            yield f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{name}'::regclass"
+
+
+@dataclass
+class Layout(Indexes):
+    """The blocks of one layout in a table. They are generated columns, or expressions in indexes, of the fingerprint
+    column or of what that is computed from."""
+
     source: str
     are_columns: bool
     is_of_source: bool
-    is_scoped: bool
-    damage: str
-    damaged_block: int | None
 
     @classmethod
     def random(cls, rng, source):
-        blocks = rng.choice((2, 3, 4, 4, 4, 5, 6, 7, 8))
         are_columns = rng.randrange(3) > 0
-        return cls(
-            blocks=blocks,
-            source=source,
-            are_columns=are_columns,
-            # Generated columns cannot be of a column that is itself generated.
-            is_of_source=source not in ("column", "domain") and (are_columns or rng.random() < 0.5),
-            is_scoped=rng.randrange(4) == 0,
-            damage=rng.choice(DAMAGES) if rng.randrange(4) == 0 else "",
-            damaged_block=rng.randrange(blocks) if rng.randrange(3) > 0 else None,
-        )
-
-    def damage_of(self, block):
-        return self.damage if self.damaged_block in (None, block) else ""
+        # Generated columns cannot be of a column that is itself generated.
+        is_of_source = source not in ("column", "domain") and (are_columns or rng.random() < 0.5)
+        others = {"source": source, "are_columns": are_columns, "is_of_source": is_of_source}
+        return super().random(rng, (2, 3, 4, 4, 4, 5, 6, 7, 8), BLOCK_DAMAGES, **others)
 
     def name(self, block):
-        return f"b{self.blocks}_{block}"
+        return f"b{self.count}_{block}"
 
     def expression(self, block):
         source = SOURCES[self.source][1].format("") if self.is_of_source else "fp"
-        blocks = self.blocks
+        blocks = self.count
         match self.damage_of(block):
             case "other fingerprint":
                 return f"simhash_block({source} # bigint '1', {block}, {blocks})"
@@ -76,67 +101,34 @@ class Layout:
         return f"{self.name(block)} integer GENERATED ALWAYS AS ({self.expression(block)}) STORED"
 
     def indexes(self, table, rng):
-        for block in range(self.blocks):
-            name, damage = f"{table}_{self.name(block)}", self.damage_of(block)
-            block_key = self.name(block) if self.are_columns else f"({self.expression(block)})"
-            key = f"{'tag, ' if self.is_scoped else ''}{block_key}"
-            match damage:
-                case "no index":
-                    continue
-                case "partial":
-                    form = f"({key}) WHERE {rng.choice(('tag > 1', 'fp IS NOT NULL', 'id > 5'))}"
-                case "second":
-                    form = f"(k, {key})"
-                case _:
-                    forms = [f"({key} DESC, fp)", f"({key} NULLS FIRST, fp)", f"({key})"]
-                    forms += [f"({key}) INCLUDE ({columns})" for columns in ("id", "id, fp", "tag, fp, k", *7 * ["fp"])]
-                    form = rng.choice(forms + 3 * [f"({key}, fp)"])
-            yield f"CREATE INDEX {name} ON {table} {form}"
-            if damage == "invalid":
-                yield f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{name}'::regclass"
-
-
-# Defects of the indexes on bands.
-BAND_DAMAGES = (
-    "no index", "partial", "second", "invalid", "other text", "other band", "other options", "other size",
-    "without size", "other fingerprint", "without fingerprint", "one member",
-)
+        for block in range(self.count):
+            key = self.name(block) if self.are_columns else f"({self.expression(block)})"
+            forms = *3 * [(", fp", "")], (" DESC, fp", ""), (" NULLS FIRST, fp", ""), ("", "")
+            included = "id", "id, fp", "tag, fp, max_distance", *7 * ["fp"]
+            order, more = rng.choice((*forms, *(("", f" INCLUDE ({columns})") for columns in included)))
+            yield from self.create(rng, table, f"{table}_{self.name(block)}", block, key + order, more)
 
 
 @dataclass
-class Bands:
-    """Indexes on the first bands of a text. They may begin with the column `tag`. Without `damaged_band`, the damage is
-    that of all bands."""
+class Bands(Indexes):
+    """Indexes on the first bands of a text."""
 
-    count: int
     text: str
     options: str
-    is_scoped: bool
-    damage: str
-    damaged_band: int | None
+    source_column = "raw"
 
     @classmethod
     def random(cls, rng):
-        count = rng.choice((2, 6, 6, 6, 7, 12))
-        return cls(
-            count=count,
-            text=rng.choice(TEXTS).format(""),
-            options=rng.choice(("", "", "", "", """, '{"ngram": 2}'""", """, '{"tokens": "words"}'""")),
-            is_scoped=rng.randrange(4) == 0,
-            damage=rng.choice(BAND_DAMAGES) if rng.randrange(4) == 0 else "",
-            damaged_band=rng.randrange(count) if rng.randrange(3) > 0 else None,
-        )
+        options = rng.choice(("", "", "", "", """, '{"ngram": 2}'""", """, '{"tokens": "words"}'"""))
+        text = rng.choice(TEXTS).format("")
+        return super().random(rng, (2, 6, 6, 6, 7, 12), BAND_DAMAGES, text=text, options=options)
 
     def indexes(self, table, name, rng):
         for band in range(self.count):
             text = size = fingerprint = self.text
-            options = self.options
-            order = rng.choice(("", "", " DESC", " NULLS FIRST"))
-            number, size_options = band, options
-            damage = self.damage if self.damaged_band in (None, band) else ""
+            number, options = band, self.options
+            damage = self.damage_of(band)
             match damage:
-                case "no index":
-                    continue
                 case "other text":
                     text = size = fingerprint = f"upper({text})"
                 case "other size":
@@ -146,14 +138,10 @@ class Bands:
                 case "other band":
                     number = (band + 1) % 64
                 case "other options":
-                    options = size_options = """, '{"seed": 1}'"""
-            key = f"simhash_band({text}, {number}{options}){order}"
+                    options = """, '{"seed": 1}'"""
+            key = f"simhash_band({text}, {number}{options}){rng.choice(('', '', ' DESC', ' NULLS FIRST'))}"
             if damage != "without size":
-                key += f", simhash_size({size}{size_options}){rng.choice(('', ' DESC'))}"
+                key += f", simhash_size({size}{options}){rng.choice(('', ' DESC'))}"
             if damage != "without fingerprint":
-                key += f", simhash({fingerprint}{size_options}){rng.choice(('', ' DESC'))}"
-            key = f"{'k, ' if damage == 'second' else ''}{'tag, ' if self.is_scoped else ''}{key}"
-            where = f" WHERE {rng.choice(('tag > 1', 'raw IS NOT NULL', 'id > 5'))}" if damage == "partial" else ""
-            yield f"CREATE INDEX {name}_{band} ON {table} ({key}){where}"
-            if damage == "invalid":
-                yield f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{name}_{band}'::regclass"
+                key += f", simhash({fingerprint}{options}){rng.choice(('', ' DESC'))}"
+            yield from self.create(rng, table, f"{name}_{band}", band, key)

@@ -3,6 +3,7 @@
 import random
 from dataclasses import replace
 
+from choice import choose
 from indexes import SOURCES, TEXTS, Bands, Layout
 
 WORDS = 40
@@ -28,12 +29,15 @@ class Values:
 
     def number(self):
         rng = self.rng
-        way = rng.randrange(30)
-        if way == 0:
-            return rng.choice((0, 1, 2**64 - 1, 2**63, 2**63 - 1))
-        if way == 1:
-            return rng.getrandbits(64)
-        number = rng.choice(self.centres)
+        return choose(
+            rng,
+            (28, self.near_a_centre),
+            (1, lambda: rng.choice((0, 1, 2**64 - 1, 2**63, 2**63 - 1))),
+            (1, lambda: rng.getrandbits(64)),
+        )
+
+    def near_a_centre(self):
+        rng, number = self.rng, self.rng.choice(self.centres)
         # Differing bits are scattered, or all within a few bits, which is the worst case of a layout.
         start, width = rng.choice(((0, 64), (0, 64), (0, 64), (0, 8), (16, 16), (32, 32), (42, 22)))
         for _ in range(rng.randrange(rng.choice((1, 4, 6, 9, 22)))):
@@ -58,7 +62,7 @@ OF_NUMBERS = ("column", "column", "domain", "not", "coalesce", "coalesce")
 OF_TEXTS = ("text", "text", "text", "text", "column")
 
 # The clause of a partitioned table, and the bounds of its members. Those of an inherited table have none.
-KINDS = {
+TABLE_KINDS = {
     "plain": ("", ()),
     "hash": (" PARTITION BY HASH (id)", tuple(f"FOR VALUES WITH (MODULUS 3, REMAINDER {n})" for n in range(3))),
     "list": (" PARTITION BY LIST (tag)", ("FOR VALUES IN (0, 1)", "FOR VALUES IN (2, NULL)", "DEFAULT")),
@@ -68,19 +72,19 @@ KINDS = {
 
 
 class Table:
-    """A table with the columns `id`, `tag`, `k`, `fp` and others. `setup` makes it."""
+    """A table with the columns `id`, `tag`, `max_distance`, `fp` and others. `setup` makes it."""
 
-    def __init__(self, rng, name, most_rows, values):
+    def __init__(self, rng, name, max_rows, values):
         self.rng, self.name, self.values = rng, name, values
         self.kind = rng.choice(("plain", "plain", "plain", "hash", "list", "range", "inherited", "inherited"))
         self.source = rng.choice(OF_TEXTS if values.are_texts else OF_NUMBERS)
         layouts = {}
         for _ in range(rng.choice((0, 1, 1, 1, 2, 2, 3))):
             layout = Layout.random(rng, self.source)
-            layouts.setdefault(layout.blocks, layout)
+            layouts.setdefault(layout.count, layout)
         self.layouts = layouts.values()
         self.bands = [Bands.random(rng) for _ in range(rng.choice((0, 1, 1, 2)))] if self.source == "text" else []
-        self.setup = [*self.create(), *self.fill(rng.randrange(most_rows)), *self.index(), *self.attach()]
+        self.setup = [*self.create(), *self.fill(rng.randrange(max_rows)), *self.index(), *self.attach()]
 
     def expression(self, prefix=""):
         """The expression that computes the fingerprint."""
@@ -97,7 +101,7 @@ class Table:
         """The column definitions, in random order. Often the fingerprint stays the second one, so that attnums of
         several tables are easily confused."""
         raw, expression, _ = SOURCES[self.source]
-        columns = ["tag integer", "k integer", "n0 integer DEFAULT 0", "n1 integer DEFAULT 7"]
+        columns = ["tag integer", "max_distance integer", "n0 integer DEFAULT 0", "n1 integer DEFAULT 7"]
         if raw:
             fingerprint = [f"fp bigint GENERATED ALWAYS AS ({expression.format('')}) STORED"]
             columns.append(f"raw {raw}")
@@ -107,7 +111,7 @@ class Table:
             fingerprint = ["fp fingerprint" if self.source == "domain" else "fp bigint"]
         for layout in self.layouts:
             if layout.are_columns:
-                columns += map(layout.column, range(layout.blocks))
+                columns += map(layout.column, range(layout.count))
         if self.rng.random() < 0.5:
             columns, fingerprint = columns + fingerprint, []
         self.rng.shuffle(columns)
@@ -118,7 +122,7 @@ class Table:
 
     def create(self):
         rng, name = self.rng, self.name
-        by, bounds = KINDS[self.kind]
+        by, bounds = TABLE_KINDS[self.kind]
         dropped = [f"x{n}" for n in range(rng.randrange(3))]
         persistence = rng.choice(("", "", "", "UNLOGGED ")) if not by else ""
         yield f"CREATE {persistence}TABLE {name} ({self.columns(*(f'{column} text' for column in dropped))}){by}"
@@ -150,16 +154,16 @@ class Table:
         rows = {member: [] for member in members}
         last = "NULL"
         for id in range(1, count + 1):
-            # Often repeats the last value: duplicates are common.
+            # Often repeats the last value, so that duplicates are common.
             if rng.randrange(4) > 0:
                 last = self.value()
             # Distances that differ by row are small, since the probes are made for each row.
-            tag, k = rng.choice("0 1 2 3 NULL".split()), rng.choice("0 1 2 3 3 4 5 -1 NULL".split())
-            rows[rng.choice(members)].append(f"({id}, {tag}, {k}, {last})")
+            tag, max_distance = rng.choice(("0", "1", "2", "3", "NULL")), rng.choice("0 1 2 3 3 4 5 -1 NULL".split())
+            rows[rng.choice(members)].append(f"({id}, {tag}, {max_distance}, {last})")
         column = "raw" if SOURCES[self.source][0] else "fp"
         for member, member_rows in rows.items():
             if member_rows:
-                yield f"INSERT INTO {member} (id, tag, k, {column}) VALUES {', '.join(member_rows)}"
+                yield f"INSERT INTO {member} (id, tag, max_distance, {column}) VALUES {', '.join(member_rows)}"
         if rng.randrange(4) > 0:
             yield f"ANALYZE {self.name}"
 
@@ -180,14 +184,14 @@ class Table:
                     of_member = layout
                     # A child may have an index that only looks alike.
                     if not layout.are_columns and self.rng.randrange(4) == 0:
-                        of_member = replace(layout, damage="other fingerprint", damaged_block=0)
+                        of_member = replace(layout, damage="other fingerprint", damaged_number=0)
                     yield from of_member.indexes(member, self.rng)
 
     def attach(self):
         """Sometimes simhash_attach indexes the fingerprint too, within a scope or not."""
         rng = self.rng
         if rng.randrange(3) == 0:
-            scope = rng.choice(("{}", "{tag}", "{tag}", "{n0}", "{tag,n0}", "{k,tag}"))
+            scope = rng.choice(("{}", "{tag}", "{tag}", "{n0}", "{tag,n0}", "{max_distance,tag}"))
             yield (
                 f"SELECT simhash_attach('{self.name}', '{'raw' if self.source == 'text' else 'fp'}',"
                 f" blocks => {rng.choice((2, 3, 4, 4, 5))}, prefix => 'attached', scope => '{scope}')"
@@ -205,7 +209,7 @@ ALIKE = (
         FOR block IN
             SELECT attname FROM pg_attribute
             WHERE attrelid = 'alike'::regclass AND attnum > 0 AND atttypid = 'integer'::regtype
-                AND attname NOT IN ('id', 'tag', 'k')
+                AND attname NOT IN ('id', 'tag', 'max_distance')
         LOOP
             EXECUTE format('UPDATE alike SET %I = -1', block);
         END LOOP;
@@ -213,18 +217,18 @@ ALIKE = (
 )
 
 
-def views(t):
-    """Views of `t` and `u` with the columns of a table: how to make each, by its name."""
+def views(searched):
+    """Views of `t` and `u` with the columns of a table: what follows the name in CREATE VIEW, by the name."""
+    columns = "id, tag, max_distance"
+    joined = "u.id, u.tag, u.max_distance"
     return {
-        "plain": "plain AS SELECT fp, id, k, tag FROM t",
-        "barrier": "barrier WITH (security_barrier) AS SELECT id, k, tag, fp FROM t WHERE tag < 3",
-        "renamed": "renamed (k, id, tag, fp) AS SELECT k, id, n0, fp FROM t WHERE id % 3 > 0",
-        "two": "two AS SELECT id, tag, k, fp FROM t UNION ALL SELECT id, tag, k, fp FROM u",
-        "outer_joined": "outer_joined AS SELECT u.id, u.tag, u.k, t.fp FROM u LEFT JOIN t ON t.id = u.id",
-        "grouped": "grouped AS SELECT min(id) AS id, min(tag) AS tag, max(k) AS k, fp FROM t GROUP BY fp",
-        "changed": "changed AS SELECT id, tag, k, coalesce(fp, bigint '0') AS fp FROM t",
-        "computed": f"computed AS SELECT id, tag, k, {t.expression()} AS fp FROM t",
-        "outer_computed": (
-            f"outer_computed AS SELECT u.id, u.tag, u.k, {t.expression('t.')} AS fp FROM u LEFT JOIN t ON t.id = u.id"
-        ),
+        "plain": "AS SELECT fp, id, max_distance, tag FROM t",
+        "barrier": "WITH (security_barrier) AS SELECT id, max_distance, tag, fp FROM t WHERE tag < 3",
+        "renamed": "(max_distance, id, tag, fp) AS SELECT max_distance, id, n0, fp FROM t WHERE id % 3 > 0",
+        "two": f"AS SELECT {columns}, fp FROM t UNION ALL SELECT {columns}, fp FROM u",
+        "outer_joined": f"AS SELECT {joined}, t.fp FROM u LEFT JOIN t ON t.id = u.id",
+        "grouped": f"({columns}, fp) AS SELECT min(id), min(tag), max(max_distance), fp FROM t GROUP BY fp",
+        "changed": f"AS SELECT {columns}, coalesce(fp, bigint '0') AS fp FROM t",
+        "computed": f"AS SELECT {columns}, {searched.expression()} AS fp FROM t",
+        "outer_computed": f"AS SELECT {joined}, {searched.expression('t.')} AS fp FROM u LEFT JOIN t ON t.id = u.id",
     }
