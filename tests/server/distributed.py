@@ -1,8 +1,8 @@
 """Shared by the tests of tables on several servers, by Citus or by postgres_fdw: the servers, searches and their
 comparison with a copy, clients that write at the same time, and expected errors.
 
-The arguments of such a program are the addresses of the servers, NAME=[USER@]HOST:PORT: first the server that clients
-connect to, then the two that have the rows. Needs the packages of tests/requirements.txt.
+The script `run` beside such a program starts the servers, runs docs/servers.md on them, and calls the program with
+their addresses, NAME=[USER@]HOST:PORT: first the server that clients connect to, then the two that have the rows.
 """
 
 import contextlib
@@ -15,50 +15,41 @@ import unittest
 
 import psycopg
 
-sys.path.append(f"{sys.path[0]}/../../load")
-from patience import LIMIT
+import database
 
 ADDRESS = re.compile(r"(\w+)=(?:\w+@)?(.+):(\d+)")
 SERVERS = {name: (host, port) for name, host, port in (ADDRESS.fullmatch(word).groups() for word in sys.argv[1:])}
-FIRST, *OTHERS = SERVERS
+ENTRY, *OTHERS = SERVERS
 
-# Fingerprints near that of a group.
-PRINT_OF = """
-CREATE FUNCTION print_of(g integer, noise integer) RETURNS bigint IMMUTABLE LANGUAGE sql
-    RETURN hashint8extended(g, 0) # (1::bigint << noise % 64) # (1::bigint << noise / 64 % 64);
+# Fingerprints that differ from that of a group in at most two bits.
+NEAR_FINGERPRINT = """
+CREATE FUNCTION near_fingerprint(group_number integer, noise integer) RETURNS bigint IMMUTABLE LANGUAGE sql
+    RETURN hashint8extended(group_number, 0) # (1::bigint << noise % 64) # (1::bigint << noise / 64 % 64);
 """
 # Texts that share words with their neighbours.
 WORDS = """
 CREATE FUNCTION words(first bigint, count integer) RETURNS text IMMUTABLE LANGUAGE sql
-    RETURN (SELECT string_agg(substr(md5(w::text), 1, 7), ' ') FROM generate_series(first, first + count - 1) AS w);
+    RETURN (SELECT string_agg(substr(md5(n::text), 1, 7), ' ') FROM generate_series(first, first + count - 1) AS n);
 """
-# Searches by a query $1 within a distance $2, of a table {t}.
-FORMS = {
-    "simhash_near": "SELECT id FROM {t} WHERE simhash_near(fp, $1, $2)",
-    "<~> and <=": "SELECT id FROM {t} WHERE fp <~> $1 <= $2",
-    "hamming and <": "SELECT id FROM {t} WHERE $2 + 1 > hamming($1, fp)",
-    "several columns": "SELECT id, tenant, fp, fp <~> $1 FROM {t} WHERE simhash_near($1, fp, $2)",
-    "count": "SELECT count(*) FROM {t} WHERE simhash_near(fp, $1, $2)",
-    "order": "SELECT id FROM {t} WHERE simhash_near(fp, $1, $2) ORDER BY fp <~> $1, id LIMIT 5",
-    "tenant": "SELECT id FROM {t} WHERE tenant = 2 AND simhash_near(fp, $1, $2)",
-    "UPDATE": "UPDATE {t} SET fp = fp # 1 WHERE simhash_near(fp, $1, $2) RETURNING id",
-    "DELETE": "DELETE FROM {t} WHERE simhash_near(fp, $1, $2) RETURNING id",
+# Searches by a query $1 within a distance $2, of a table.
+SEARCHES = {
+    "simhash_near": "SELECT id FROM {table} WHERE simhash_near(fp, $1, $2)",
+    "<~> and <=": "SELECT id FROM {table} WHERE fp <~> $1 <= $2",
+    "hamming and <": "SELECT id FROM {table} WHERE $2 + 1 > hamming($1, fp)",
+    "several columns": "SELECT id, tenant, fp, fp <~> $1 FROM {table} WHERE simhash_near($1, fp, $2)",
+    "count": "SELECT count(*) FROM {table} WHERE simhash_near(fp, $1, $2)",
+    "order": "SELECT id FROM {table} WHERE simhash_near(fp, $1, $2) ORDER BY fp <~> $1, id LIMIT 5",
+    "tenant": "SELECT id FROM {table} WHERE tenant = 2 AND simhash_near(fp, $1, $2)",
+    "UPDATE": "UPDATE {table} SET fp = fp # 1 WHERE simhash_near(fp, $1, $2) RETURNING id",
+    "DELETE": "DELETE FROM {table} WHERE simhash_near(fp, $1, $2) RETURNING id",
 }
+# The errors after which an application tries again.
+RETRIED = psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure, psycopg.errors.LockNotAvailable
 
 
-def connect(server=FIRST, database="app"):
+def connect(server=ENTRY, dbname="app"):
     host, port = SERVERS[server]
-    return psycopg.connect(host=host, port=port, dbname=database, user="postgres", autocommit=True, options=LIMIT)
-
-
-def statements(script):
-    """The statements of a script, each of which ends at the end of a line. Citus needs a transaction for each."""
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if line.endswith(";\n") and statement.count("$$") % 2 == 0:
-            yield statement
-            statement = ""
+    return database.connect("-c client_min_messages=notice", host=host, port=port, dbname=dbname, user="postgres")
 
 
 class Comparison:
@@ -66,7 +57,7 @@ class Comparison:
 
     def __init__(self):
         self.connection = None
-        self.random = random.Random(7)
+        self.rng = random.Random(7)
         self.failures = self.compared = 0
 
     def check(self, label, is_right, *facts):
@@ -87,18 +78,21 @@ class Comparison:
         with self.connection.transaction(force_rollback=True):
             return [line for (line,) in self.connection.execute(f"EXPLAIN (COSTS OFF) {statement}")]
 
+    def value(self, query):
+        return self.connection.execute(query).fetchone()[0]
+
     @contextlib.contextmanager
-    def prepared(self, form, table):
-        statement = form.format(t=table)
+    def prepared(self, search, table):
+        statement = search.format(table=table)
         try:
-            self.connection.execute(f"PREPARE form (bigint, integer) AS {statement}")
+            self.connection.execute(f"PREPARE search (bigint, integer) AS {statement}")
             yield
-            self.connection.execute("DEALLOCATE form")
+            self.connection.execute("DEALLOCATE search")
         except psycopg.Error:
             print("FAILED:", statement, file=sys.stderr)
             raise
 
-    def end(self):
+    def exit_with_result(self):
         print(f"{self.compared} searches compared, {self.failures} failures")
         sys.exit(self.failures > 0)
 
@@ -107,7 +101,7 @@ class DistributedTest(unittest.TestCase):
     database = "app"
 
     @classmethod
-    def connect(cls, server=FIRST):
+    def connect(cls, server=ENTRY):
         return connect(server, cls.database)
 
     @classmethod
@@ -130,13 +124,13 @@ class DistributedTest(unittest.TestCase):
         for text in texts:
             self.assertIn(text, said)
 
-    def write(self, insert, servers=(FIRST,), *, clients, rows, groups):
+    def write(self, insert, servers=(ENTRY,), *, clients, rows, groups):
         """Inserts rows, of which many are near each other, by several clients through these servers. Returns how many
-        were stored, refused, and left out after an error after which an application would try again."""
+        were stored, refused, and left out after an error of RETRIED."""
         counts = {"stored": 0, "refused": 0, "retried": 0}
         lock, errors = threading.Lock(), []
 
-        def client(number):
+        def write_rows(number):
             rng = random.Random(number)
             try:
                 with self.connect(servers[number % len(servers)]) as connection:
@@ -153,19 +147,17 @@ class DistributedTest(unittest.TestCase):
                 return "stored" if connection.execute(insert, row).rowcount else "refused"
             except psycopg.errors.ExclusionViolation:
                 return "refused"
-            except (
-                psycopg.errors.DeadlockDetected, psycopg.errors.SerializationFailure, psycopg.errors.LockNotAvailable
-            ):
+            except RETRIED:
                 return "retried"
 
-        run_in_threads([functools.partial(client, number) for number in range(clients)])
+        run_in_threads([functools.partial(write_rows, number) for number in range(clients)])
         self.assertEqual(errors, [])
         print(f"{self.id()}: {counts}", flush=True)
         return counts
 
 
-def run_in_threads(works):
-    threads = [threading.Thread(target=work) for work in works]
+def run_in_threads(functions):
+    threads = [threading.Thread(target=function) for function in functions]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -1,15 +1,11 @@
 """Guards of tables that Citus manages hold while clients write through all servers at once: no two rows of a shard, of
-a reference table or of a register are near-duplicates, and all copies of a reference table are the same.
-
-    python tests/server/citus/writes.py NAME=USER@HOST:PORT...
-
-The arguments are the addresses of the servers coordinator, one and two.
-"""
+a reference table or of a register are near-duplicates, and all copies of a reference table are the same."""
 
 import unittest
 
 from coordinator import OnCoordinator
-from distributed import FIRST, SERVERS, statements
+from database import split_statements
+from distributed import ENTRY, SERVERS
 
 TABLES = """
 CREATE SCHEMA writes;
@@ -43,7 +39,7 @@ FINGERPRINT = "hashint8extended(%(group)s, 0) # (1::bigint << %(bit)s)"
 class Guards(OnCoordinator):
     @classmethod
     def setUpClass(cls):
-        cls.on_coordinator(*statements(TABLES))
+        cls.on_coordinator(*split_statements(TABLES))
 
     def write_in_groups(self, statement, servers=tuple(SERVERS), groups=400):
         return self.write(statement, servers, clients=8, rows=600, groups=groups)
@@ -56,7 +52,7 @@ class Guards(OnCoordinator):
     def count_pairs(self, table, group_by=""):
         group = group_by and f"GROUP BY {group_by}"
         arrays = f"SELECT array_agg(id) AS ids, array_agg(fp) AS fingerprints FROM writes.{table} {group}"
-        return self.on_coordinator(f"SELECT count(*) FROM ({arrays}) AS t, simhash_pairs(ids, fingerprints)")[0][0]
+        return self.on_coordinator(f"SELECT count(*) FROM ({arrays}) AS arrays, simhash_pairs(ids, fingerprints)")[0][0]
 
     def test_scope(self):
         """A distributed table, within its distribution column."""
@@ -92,7 +88,7 @@ class Guards(OnCoordinator):
             )
             self.write_guarded(f"INSERT INTO writes.copies VALUES (%(id)s, {FINGERPRINT})")
             self.assertEqual(self.count_pairs("copies"), 0)
-            copy = "SELECT md5(string_agg(c::text, ',' ORDER BY id)) FROM writes.copies AS c"
+            copy = "SELECT md5(string_agg(copies::text, ',' ORDER BY id)) FROM writes.copies"
             self.assertEqual(len({self.on(server, copy)[0] for server in SERVERS}), 1)
 
     def test_local_table(self):
@@ -104,13 +100,13 @@ class Guards(OnCoordinator):
     def test_register(self):
         """Deduplication across all shards, by a register on the coordinator."""
         add = f"SELECT WHERE writes.add_row(%(tenant)s, %(id)s, {FINGERPRINT})"
-        self.write_guarded(add, [FIRST], groups=4000)
+        self.write_guarded(add, [ENTRY], groups=4000)
         self.assertEqual(self.count_pairs("registered"), 0)
         rows = "SELECT count(*), sum(id), bit_xor(fp) FROM writes.{}"
         self.assertEqual(self.on_coordinator(rows.format("register")), self.on_coordinator(rows.format("registered")))
         # Without a guard, the same writers store pairs.
         self.on_coordinator("SELECT simhash_unguard('writes.register')", "TRUNCATE writes.register, writes.registered")
-        self.write_in_groups(add, [FIRST], groups=4000)
+        self.write_in_groups(add, [ENTRY], groups=4000)
         self.assertGreater(self.count_pairs("registered"), 0)
 
 

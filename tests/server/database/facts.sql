@@ -11,8 +11,8 @@ WHERE extname = 'pg_simhash';
 
 \echo == rows: number, checksum of all columns (by name: those of an inheriting table come in another order from a dump)
 SELECT pg_catalog.format('SELECT %1$L, count(*), md5(string_agg(row, E''\n'' ORDER BY row COLLATE "C"))
-    FROM %1$s AS t, LATERAL (SELECT to_jsonb(t)::text) AS r (row)', relation)
-FROM pg_catalog.pg_class, LATERAL (SELECT oid::pg_catalog.regclass::text) AS r (relation)
+    FROM %1$s AS stored, LATERAL (SELECT to_jsonb(stored)::text) AS texts (row)', relation)
+FROM pg_catalog.pg_class, LATERAL (SELECT oid::pg_catalog.regclass::text) AS names (relation)
 WHERE relnamespace = 'app'::pg_catalog.regnamespace AND relkind IN ('r', 'p', 'm', 'v')
 ORDER BY relation COLLATE "C"
 \gexec
@@ -30,7 +30,7 @@ SELECT relation, attname, pg_catalog.format_type(atttypid, atttypmod), attgenera
     pg_catalog.pg_get_expr(adbin, adrelid), pg_catalog.col_description(attrelid, attnum)
 FROM pg_catalog.pg_attribute JOIN pg_catalog.pg_class AS c ON c.oid = attrelid
     LEFT JOIN pg_catalog.pg_attrdef ON adrelid = attrelid AND adnum = attnum,
-    LATERAL (SELECT attrelid::pg_catalog.regclass::text) AS r (relation)
+    LATERAL (SELECT attrelid::pg_catalog.regclass::text) AS names (relation)
 WHERE relnamespace = 'app'::pg_catalog.regnamespace AND relkind <> 'i' AND attnum > 0 AND NOT attisdropped
     AND (attgenerated <> '' OR pg_catalog.col_description(attrelid, attnum) IS NOT NULL)
 ORDER BY relation COLLATE "C", attname;
@@ -44,7 +44,7 @@ WHERE relnamespace = 'app'::pg_catalog.regnamespace ORDER BY definition COLLATE 
 \echo == triggers
 SELECT relation, tgname, tgenabled, tgparentid <> 0, pg_catalog.pg_get_triggerdef(oid),
     pg_catalog.obj_description(oid, 'pg_trigger')
-FROM pg_catalog.pg_trigger, LATERAL (SELECT tgrelid::pg_catalog.regclass::text) AS r (relation)
+FROM pg_catalog.pg_trigger, LATERAL (SELECT tgrelid::pg_catalog.regclass::text) AS names (relation)
 WHERE NOT tgisinternal OR tgparentid <> 0 AND tgname LIKE '%simhash%'
 ORDER BY relation COLLATE "C", tgname;
 
@@ -85,7 +85,7 @@ SELECT distance FROM (SELECT simhash OPERATOR(extensions.<~>) 42 AS distance FRO
 SELECT distance FROM (SELECT simhash OPERATOR(extensions.<~>) 42 AS distance FROM app.parts ORDER BY 1 LIMIT 20) AS nearest;
 SELECT blocks, indexed, probes, commonest, best FROM extensions.simhash_layouts('app.plain');
 SELECT count(*), sum(a * b * distance)
-FROM (SELECT array_agg(id ORDER BY id), array_agg(simhash ORDER BY id) FROM app.plain) AS x (ids, fingerprints),
+FROM (SELECT array_agg(id ORDER BY id), array_agg(simhash ORDER BY id) FROM app.plain) AS arrays (ids, fingerprints),
     extensions.simhash_pairs(ids, fingerprints);
 SELECT count(DISTINCT cluster), sum(cluster)
 FROM (SELECT extensions.simhash_cluster(id, extensions.simhash(body)) OVER (ORDER BY id) AS cluster FROM app.skipped) AS clusters;

@@ -7,7 +7,7 @@ SET client_min_messages = notice;
 SET search_path = '';
 
 \echo == a near-duplicate and another text
-CREATE TEMP TABLE tried AS
+CREATE TEMPORARY TABLE tried AS
 SELECT 42 + 10000 AS id, app.text_of(42) || ' And more.' AS body UNION ALL SELECT 20001, app.text_of(20001);
 BEGIN;
 SAVEPOINT s;

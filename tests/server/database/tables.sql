@@ -18,11 +18,9 @@ CREATE EXTENSION pg_simhash SCHEMA extensions;
 \endif
 CREATE SCHEMA app;
 
--- Texts of 100 words. Every tenth is near the one before: its last word is another.
-CREATE FUNCTION app.text_of(n integer) RETURNS text LANGUAGE sql IMMUTABLE
-    RETURN (SELECT string_agg(CASE word WHEN 100 THEN 'word' || n ELSE left(md5((n - near) || ' ' || word), 7) END,
-                ' ' ORDER BY word)
-            FROM generate_series(1, 100) AS word, (SELECT (n % 10 = 0)::integer AS near) AS tenth);
+SET search_path = app;
+\ir ../text_of.sql
+RESET search_path;
 CREATE TABLE app.texts AS SELECT id, app.text_of(id::integer) AS body FROM generate_series(1, 500::bigint) AS id;
 
 -- Attached ---------------------------------------------------------------------

@@ -28,8 +28,8 @@ SELECT id, simhash_of_features(array_agg(word)), simhash_of_features(array_agg(w
 FROM words GROUP BY id ORDER BY id;
 
 \echo simhash_resemblance
-SELECT a.id, b.id, simhash_resemblance(a.body, b.body, '{"tokens": "chars", "ngram": 2}')
-FROM texts a, texts b WHERE a.id <= b.id ORDER BY a.id, b.id;
+SELECT one.id, other.id, simhash_resemblance(one.body, other.body, '{"tokens": "chars", "ngram": 2}')
+FROM texts AS one, texts AS other WHERE one.id <= other.id ORDER BY one.id, other.id;
 
 \echo simhash_features
 SELECT id, features.*

@@ -14,8 +14,8 @@ CREATE PROCEDURE make(schema name, relation name, one name, two name) LANGUAGE p
 BEGIN
     EXECUTE format('CREATE TABLE %1$I.%2$I (id integer PRIMARY KEY, %3$I text, %4$I text, mark integer)',
         schema, relation, one, two);
-    EXECUTE format('INSERT INTO %I.%I SELECT g, ''some words of text '' || g, ''same''
-        FROM generate_series(1, 20) AS g', schema, relation);
+    EXECUTE format('INSERT INTO %I.%I SELECT n, ''some words of text '' || n, ''same''
+        FROM generate_series(1, 20) AS n', schema, relation);
 END $$;
 CALL make(:'one', :'one', :'one', :'two');
 CALL make(:'one', :'two', :'one', :'two');

@@ -3,10 +3,8 @@
 import json
 import pathlib
 import re
-import sys
 
-sys.path.append(f"{sys.path[0]}/..")
-from distributed import FIRST, OTHERS, SERVERS, connect
+from distributed import ENTRY, OTHERS, SERVERS, connect
 
 PLAN = re.compile(r"plan:\n((?:\t.*\n)+)")
 
@@ -18,7 +16,7 @@ def create_database(name):
             connection.execute(f"CREATE DATABASE {name}")
         with connect(server, name) as connection:
             connection.execute("CREATE EXTENSION pg_simhash")
-    with connect(FIRST, name) as hub:
+    with connect(ENTRY, name) as hub:
         hub.execute("CREATE EXTENSION postgres_fdw")
         for server in OTHERS:
             host, port = SERVERS[server]

@@ -1,26 +1,19 @@
 """Writes through the hub into tables with guards on two servers; the errors of docs/servers.md, on the tables that the
-page has made; and simhash_attach on a hub.
-
-    python tests/server/postgres_fdw/writes.py NAME=HOST:PORT...
-
-The arguments are the addresses of the servers hub, one and two.
-"""
+page has made; and simhash_attach on a hub."""
 
 import pathlib
 import unittest
 from functools import partial
 
 import psycopg
-from hub import OTHERS, create_database
-from distributed import DistributedTest, run_in_threads
 
+from database import run_script
+from distributed import DistributedTest, run_in_threads
+from hub import OTHERS, create_database
+
+TEXT_OF = "../server/text_of.sql"
 PAGE = pathlib.Path("docs/servers.md").read_text(encoding="utf-8")
 
-TEXT_OF = """
-CREATE FUNCTION text_of(n integer) RETURNS text LANGUAGE sql IMMUTABLE
-    RETURN (SELECT string_agg(left(md5(n || ' ' || word), 7), ' ' ORDER BY word)
-            FROM generate_series(1, 100) AS word);
-"""
 INSERT = "INSERT INTO docs (id, tenant_id, body) VALUES (%s, %s, text_of(%s) || %s)"
 
 
@@ -43,12 +36,12 @@ class Guards(Hub):
         create_database(cls.database)
         for server in OTHERS:
             with cls.connect(server) as connection:
-                connection.execute(TEXT_OF)
+                run_script(connection, TEXT_OF)
                 connection.execute("""
                     CREATE TABLE docs (id bigint PRIMARY KEY, tenant_id integer NOT NULL, body text, near_id bigint);
                     SELECT simhash_index('docs', 'body')""")
         with cls.connect() as hub:
-            hub.execute(TEXT_OF)
+            run_script(hub, TEXT_OF)
             hub.execute("""
                 CREATE TABLE docs (id bigint, tenant_id integer, body text, near_id bigint)
                     PARTITION BY LIST (tenant_id);
@@ -175,11 +168,11 @@ class Guards(Hub):
         counts = self.write(insert, clients=4, rows=60, groups=30)
         self.assertGreater(counts["stored"], 60)
         self.assertGreater(counts["refused"], 10)
-        near = """SELECT count(*) FROM docs AS a JOIN docs AS b
-            ON a.id < b.id AND simhash_resemblance(a.body, b.body) >= 0.84"""
-        self.assertEqual(self.value(near + " AND a.tenant_id = b.tenant_id"), 0)
+        near = """SELECT count(*) FROM docs AS one JOIN docs AS other
+            ON one.id < other.id AND simhash_resemblance(one.body, other.body) >= 0.84"""
+        self.assertEqual(self.value(near + " AND one.tenant_id = other.tenant_id"), 0)
         # Rows of different tenants are near each other, also on different servers.
-        self.assertGreater(self.value(near + " AND a.tenant_id < 3 AND b.tenant_id > 2"), 0)
+        self.assertGreater(self.value(near + " AND one.tenant_id < 3 AND other.tenant_id > 2"), 0)
 
     def test_rights(self):
         """The guard's expressions run on the table's server, as the role of the user mapping, which may only insert."""

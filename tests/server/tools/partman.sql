@@ -8,8 +8,8 @@ SELECT partman.create_parent('public.docs', 'id', 'native', '100', p_start_parti
 -- Rows that have no partition yet, two of them near each other.
 INSERT INTO docs SELECT n, text_of(n) FROM generate_series(1, 10) AS n;
 SELECT simhash_guard('docs', criterion => '{"bands": 2}', source => 'body');
--- The first two calls fail: pg_partman writes generated columns too, unless they are ignored, and a guard sees a moved
--- row as a new one, here near another. So the guard is disabled for the move.
+-- The first call fails, because pg_partman also writes generated columns unless they are ignored. The second fails,
+-- because the guard sees a moved row as a new one, near another row. So the guard is disabled for the move.
 SELECT partman.partition_data_id('public.docs');
 SELECT partman.partition_data_id('public.docs', p_ignored_columns => '{simhash,simhash_block0,simhash_block1}');
 BEGIN;
