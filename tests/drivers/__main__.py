@@ -1,7 +1,4 @@
-"""What applications see through psycopg: COPY into a guarded table, and index builds that are interrupted.
-
-Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of tests/requirements.txt.
-"""
+"""What applications see through psycopg: COPY into a guarded table, and index builds that are interrupted."""
 
 import json
 import sys
@@ -10,7 +7,7 @@ import unittest
 
 import psycopg
 
-sys.path.append(f"{sys.path[0]}/../load")
+from database import connect
 from patience import until
 
 WORDS = [f"word{number}" for number in range(600)]
@@ -19,18 +16,17 @@ NEAR = " ".join([*WORDS[:-1], "another"])
 OTHER = " ".join(reversed([word * 2 for word in WORDS]))
 
 
-class Connected(unittest.TestCase):
+class WithConnection(unittest.TestCase):
     def setUp(self):
-        self.connection = psycopg.connect(autocommit=True)
+        self.connection = connect()
         self.addCleanup(self.connection.close)
-        self.execute("SET client_min_messages = warning")
         self.execute("CREATE EXTENSION IF NOT EXISTS pg_simhash")
 
     def execute(self, statement, *parameters):
         return self.connection.execute(statement, parameters)
 
 
-class Copy(Connected):
+class Copy(WithConnection):
     def setUp(self):
         super().setUp()
         self.execute("DROP TABLE IF EXISTS copied")
@@ -63,7 +59,7 @@ class Copy(Connected):
     def test_idle(self):
         """A COPY that waits for its client has released the locks on its last row."""
         self.execute("SELECT simhash_guard('copied')")
-        client = psycopg.connect(autocommit=True)
+        client = connect()
         self.addCleanup(client.close)
         client.pgconn.exec_(b"COPY copied (id, body) FROM STDIN")
         # From PostgreSQL 19 on, COPY may process a row only when the next one begins.
@@ -83,7 +79,7 @@ class Copy(Connected):
         self.assertEqual(self.ids(), [2, 3])
 
 
-class Interrupted(Connected):
+class Interrupted(WithConnection):
     """Index builds that are interrupted while they wait for a transaction, each time they are tried again."""
 
     def setUp(self):
@@ -96,12 +92,11 @@ class Interrupted(Connected):
         return [command for (command,) in self.execute("SELECT simhash_index_commands('interrupted', 'body')")]
 
     def interrupt(self, command):
-        with psycopg.connect() as holder, psycopg.connect(autocommit=True) as builder:
+        with connect() as builder, connect() as holder, holder.transaction(force_rollback=True):
             holder.execute("UPDATE interrupted SET id = id WHERE id = 1")
             threading.Thread(target=self.cancel_waiting, args=(builder.info.backend_pid,), daemon=True).start()
             with self.assertRaises(psycopg.errors.QueryCanceled):
                 builder.execute(command)
-            holder.rollback()
 
     def cancel_waiting(self, pid):
         """Cancels what this backend runs as soon as it waits for another session."""
@@ -109,9 +104,8 @@ class Interrupted(Connected):
         until(lambda: self.execute(waiting, pid, pid).fetchone(), "a wait for another session")
 
     def indexes(self):
-        return self.execute(
-            "SELECT count(*), bool_and(indisvalid) FROM pg_index WHERE indrelid = 'interrupted'::regclass"
-        ).fetchone()
+        query = "SELECT count(*), bool_and(indisvalid) FROM pg_index WHERE indrelid = 'interrupted'::regclass"
+        return self.execute(query).fetchone()
 
     def test_completed(self):
         for _ in range(2):

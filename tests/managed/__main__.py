@@ -4,7 +4,6 @@ Bands find what the extension finds. The functions return what the extension's r
 Searches find what comparing every row finds, by the indexes. Locks and the trigger keep near-duplicates out that
 several sessions write.
 
-Needs the server of psql's environment (PGHOST and so on), with pg_simhash, and the packages of tests/requirements.txt.
 If TLE names the file of `make tle`, the server has pg_tle too, which installs the functions.
 """
 
@@ -14,7 +13,6 @@ import os
 import pathlib
 import random
 import re
-import sys
 import threading
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -22,12 +20,11 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 from psycopg.rows import scalar_row
 
-PROJECT = pathlib.Path(__file__).parents[2]
-sys.path.append(str(PROJECT / "tests/documents"))
-sys.path.append(str(PROJECT / "tests/load"))
+import database
 from blocks import blocks
 from patience import until
 
+PROJECT = pathlib.Path(__file__).parents[2]
 FUNCTIONS = (PROJECT / "sql/pg_simhash_managed.sql").read_text(encoding="utf-8")
 TLE = os.environ.get("TLE")
 PAGE = (PROJECT / "docs/managed.md").read_text(encoding="utf-8")
@@ -47,7 +44,7 @@ def sql_of_page(beginning):
 
 
 def connect():
-    return psycopg.connect(dbname=DATABASE, autocommit=True, options=SETTINGS)
+    return database.connect(SETTINGS, dbname=DATABASE)
 
 
 def signed(bits):
@@ -66,16 +63,16 @@ def flipped(rng, fingerprint, bits):
 
 def fingerprints(rng, count):
     """Random ones, some that are near these, and the ends of the range."""
-    found = [0, -1, 1, -(2**63), 2**63 - 1, 65535, -65536, 1 << 48, -(1 << 48)]
-    while len(found) < count:
+    made = [0, -1, 1, -(2**63), 2**63 - 1, 65535, -65536, 1 << 48, -(1 << 48)]
+    while len(made) < count:
         first = signed(rng.getrandbits(64))
-        found.append(first)
-        found += [flipped(rng, first, bits) for bits in range(7) if rng.random() < 0.3]
-    return found[:count]
+        made.append(first)
+        made += [flipped(rng, first, bits) for bits in range(7) if rng.random() < 0.3]
+    return made[:count]
 
 
-def variants(rng, count):
-    """Texts of 10 to 60 words, and variants of them."""
+def texts_with_variants(rng, count):
+    """Texts of 10 to 60 words, each with up to three variants."""
     texts = []
     while len(texts) < count:
         words = [f"w{rng.randrange(10**6)}" for _ in range(rng.randrange(10, 60))]
@@ -88,7 +85,7 @@ def variants(rng, count):
 
 class Managed(unittest.TestCase):
     def setUp(self):
-        with psycopg.connect(dbname="postgres", autocommit=True) as connection:
+        with database.connect(dbname="postgres") as connection:
             connection.execute(f"DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)")
             connection.execute(f"DROP ROLE IF EXISTS {ROLE}")
             connection.execute(f"CREATE ROLE {ROLE}")
@@ -102,7 +99,7 @@ class Managed(unittest.TestCase):
         if not TLE:
             self.connection.execute(FUNCTIONS)
             return
-        with psycopg.connect(dbname=DATABASE, autocommit=True) as administrator:
+        with database.connect(dbname=DATABASE) as administrator:
             administrator.execute("CREATE EXTENSION pg_tle")
             administrator.execute(pathlib.Path(TLE).read_text(encoding="utf-8"))
         self.connection.execute("CREATE EXTENSION pg_simhash_managed")
@@ -114,12 +111,12 @@ class Managed(unittest.TestCase):
     def in_sessions(self, write):
         """Calls `write` in eight sessions at the same time, each with a random generator and a connection."""
 
-        def work(seed):
+        def run_session(seed):
             with connect() as connection:
                 write(random.Random(seed), connection)
 
         with ThreadPoolExecutor(8) as sessions:
-            list(sessions.map(work, range(8)))  # raises the error of a session
+            list(sessions.map(run_session, range(8)))  # This raises the error of a session.
 
     def plan(self, statement):
         return "\n".join(self.values(f"EXPLAIN (COSTS OFF) {statement}"))
@@ -137,7 +134,7 @@ class Texts(Managed):
         self.connection.execute("CREATE SCHEMA extension; CREATE EXTENSION pg_simhash SCHEMA extension")
         bands = "ARRAY(SELECT extension.simhash_band({0}, band) FROM generate_series(0, 5) AS band)"
         insert = f"INSERT INTO docs (body, bands) SELECT body, {bands.format('body')} FROM unnest(%s::text[]) AS body"
-        self.connection.execute(insert, [variants(self.rng, 2000)])
+        self.connection.execute(insert, [texts_with_variants(self.rng, 2000)])
         self.connection.execute("INSERT INTO docs (body) VALUES ('...')")
         self.connection.execute("ANALYZE docs")
         pairs = "SELECT this.id, other.id FROM docs AS this JOIN docs AS other ON "
@@ -193,21 +190,10 @@ class Hostile(Managed):
 
     TYPES = "bigint", "integer", "smallint", "text", "name", "oid", "bit", "regclass"
     FUNCTIONS = (
-        "bit_count(bit)",
-        "bit_count(bigint)",
-        "generate_series(integer, integer)",
-        "unnest(integer[])",
-        "hashoid(oid)",
-        "pg_advisory_xact_lock(integer, integer)",
-        "pg_advisory_xact_lock(bigint)",
-        "current_setting(text)",
-        "format(text, text, text)",
-        "format(text, name, text)",
-        "format(text, name, name)",
-        "hamming(bigint, bigint)",
-        "simhash_block(bigint, integer)",
-        "simhash_probes(bigint, integer, integer)",
-        "simhash_near(bigint, bigint)",
+        "bit_count(bit)", "bit_count(bigint)", "generate_series(integer, integer)", "unnest(integer[])", "hashoid(oid)",
+        "pg_advisory_xact_lock(integer, integer)", "pg_advisory_xact_lock(bigint)", "current_setting(text)",
+        "format(text, text, text)", "format(text, name, text)", "format(text, name, name)", "hamming(bigint, bigint)",
+        "simhash_block(bigint, integer)", "simhash_probes(bigint, integer, integer)", "simhash_near(bigint, bigint)",
     )
 
     def make_hostile(self):
@@ -240,12 +226,8 @@ class Hostile(Managed):
         called = set(re.findall(r"(?:pg_catalog|%4\$s)\.(\w+)\(", FUNCTIONS))
         self.assertLessEqual(called, {function.partition("(")[0] for function in self.FUNCTIONS})
         self.connection.execute("SET search_path = public, pg_catalog")
-        for call, expected in (
-            ("hamming(0, 7)", 3),
-            ("simhash_block(-1, 0)", 65535),
-            ("simhash_near(0, 7)", True),
-            ("simhash_near(0, 7, 2)", False),
-        ):
+        calls = "hamming(0, 7)", "simhash_block(-1, 0)", "simhash_near(0, 7)", "simhash_near(0, 7, 2)"
+        for call, expected in zip(calls, (3, 65535, True, False)):
             self.assertEqual(self.values(f"SELECT app.{call}"), [expected])
         self.assertEqual(len(self.values("SELECT app.simhash_probes(0, 0, 4)")[0]), 17)
         self.connection.execute("SELECT app.simhash_lock('app.photos', '{1,2}')")
@@ -283,13 +265,13 @@ class Functions(Fingerprints):
     def test_same_as_the_extension(self):
         self.connection.execute("CREATE SCHEMA extension; CREATE EXTENSION pg_simhash SCHEMA extension")
         self.fill(30)
-        pairs = "photos AS x (_, a), photos AS y (_, b)"
-        each_block = "photos AS x (_, a), generate_series(0, 3) AS block"
-        distances = "unnest('{0,1,2,3,4,5,6,7,8,11,12,NULL}'::integer[]) AS n"
+        pairs = "photos AS one (_, a), photos AS other (_, b)"
+        each_block = "photos AS one (_, a), generate_series(0, 3) AS block"
+        distances = "unnest('{0,1,2,3,4,5,6,7,8,11,12,NULL}'::integer[]) AS max_distance"
         for call, rows in (
             ("{0}hamming(a, b)", pairs),
             ("{0}simhash_near(a, b)", pairs),
-            ("{0}simhash_near(a, b, n)", f"{pairs}, {distances}"),
+            ("{0}simhash_near(a, b, max_distance)", f"{pairs}, {distances}"),
             ("{0}simhash_block(a, block)", each_block),
         ):
             with self.subTest(call):
