@@ -120,7 +120,7 @@ class Table:
         if dropped:
             self.run("ALTER TABLE {table} DROP gone")
         for number, (low, high) in enumerate(PARTITIONS if partition_by else ()):
-            self.run(f"CREATE TABLE {{table}}_{n} PARTITION OF {{table}} FOR VALUES FROM ({low}) TO ({high})")
+            self.run(f"CREATE TABLE {{table}}_{number} PARTITION OF {{table}} FOR VALUES FROM ({low}) TO ({high})")
         for _ in range(rng.randint(0, 3)):
             self.run(WRITES[0])
         calls = "attach('{table}', 'f')", "attach('{table}', 'body')", "index('{table}', 'body')"

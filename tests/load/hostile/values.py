@@ -9,6 +9,8 @@ INTEGERS = (
     0, 1, -1, 2, 3, 4, 7, 8, 9, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 2**15, 2**16, 10**6, 2**20 + 1, 2**31 - 1,
     -(2**31), -(2**31) + 1, 2**30,
 )
+# Of arguments by their name: the least and the greatest.
+VALID_INTEGERS = {"max_distance": (0, 10), "block": (0, 7), "blocks": (2, 8), "band": (0, 63), "bands": (1, 12)}
 BIGINTS = (
     0, 1, -1, 2**63 - 1, -(2**63), -(2**63) + 1, 2**31, -(2**31) - 1, 2**32, 2**53 + 1, 0x5555555555555555,
     0x0123456789ABCDEF, 2**62,
@@ -148,15 +150,14 @@ class Values:
         return None
 
     def random_text(self):
-        rng = self.rng
+        rng, first = self.rng, self.rng.randint(1, 0xD000)
         return choose(
             rng,
             (68, lambda: quote(self.characters()) + "::text"),
             (10, lambda: "''"),
             (10, self.flood),
             (5, lambda: f"repeat({quote(self.characters())}, {rng.randint(0, self.size)})"),
-            (5, lambda: "(SELECT string_agg(chr(i), ' ')"
-                f" FROM generate_series({rng.randint(1, 0xd000)}, 55000, 97) AS i)"),
+            (5, lambda: f"(SELECT string_agg(chr(i), ' ') FROM generate_series({first}, 55000, 97) AS i)"),
             (2, lambda: f"convert_from('\\x{rng.choice(('eda080', 'c0af', 'f8888080', 'ff', 'e282'))}', 'UTF8')"),
         )
 
@@ -175,11 +176,8 @@ class Values:
 
     def integer(self, name=""):
         # Mostly a valid value. Most other values fail in the first check of a function, and its rest would not run.
-        valid = {
-            "max_distance": (0, 10), "block": (0, 7), "blocks": (2, 8), "band": (0, 63), "bands": (1, 12)
-        }.get(name)
-        if valid and self.rng.random() < 0.75:
-            return str(self.rng.randint(*valid))
+        if name in VALID_INTEGERS and self.rng.random() < 0.75:
+            return str(self.rng.randint(*VALID_INTEGERS[name]))
         return self.number(INTEGERS, 32)
 
     def bigint(self, name=""):
@@ -250,8 +248,7 @@ class Values:
             (3, lambda: f"array_fill({element()}, ARRAY[{rng.randint(0, 3)}, 1, 2, 1, 1, 2])"),
             (10, with_bound),
             (10, lambda: f"array_fill({element()}, ARRAY[{self.random_length()}])"),
-            (5, lambda: f"(SELECT array_agg({element()} ORDER BY i)"
-                f" FROM generate_series(1, {self.random_length()}) AS i)"),
+            (5, lambda: f"(SELECT array_agg({element()}) FROM generate_series(1, {self.random_length()}))"),
         )
 
     def text_array(self, name=""):

@@ -1,8 +1,5 @@
-"""Random conditions with `simhash_near`.
-
-A condition is written `«fingerprint¦query¦distance»`, so that one text gives several queries, with conditions that
-are written differently and mean the same.
-"""
+"""Random conditions with `simhash_near`. A condition is written `«fingerprint¦query¦distance»`, so that one text gives
+several queries, with conditions that are written differently and mean the same."""
 
 from dataclasses import dataclass
 

@@ -28,13 +28,9 @@ class Values:
         return f"bigint '{number - (number >> 63 << 64)}'"
 
     def number(self):
-        rng = self.rng
-        return choose(
-            rng,
-            (28, self.near_a_centre),
-            (1, lambda: rng.choice((0, 1, 2**64 - 1, 2**63, 2**63 - 1))),
-            (1, lambda: rng.getrandbits(64)),
-        )
+        rng, special = self.rng, (0, 1, 2**64 - 1, 2**63, 2**63 - 1)
+        others = (1, lambda: rng.choice(special)), (1, lambda: rng.getrandbits(64))
+        return choose(rng, (28, self.near_a_centre), *others)
 
     def near_a_centre(self):
         rng, number = self.rng, self.rng.choice(self.centres)
@@ -57,9 +53,9 @@ class Values:
         return f"'{' '.join(f'w{word}' for word in words)}'"
 
 
-# The sources to choose from, if the values of the test are numbers or texts.
-OF_NUMBERS = ("column", "column", "domain", "not", "coalesce", "coalesce")
-OF_TEXTS = ("text", "text", "text", "text", "column")
+# The sources to choose from, if the values of the test are numbers, and if they are texts.
+SOURCES_OF_NUMBERS = ("column", "column", "domain", "not", "coalesce", "coalesce")
+SOURCES_OF_TEXTS = ("text", "text", "text", "text", "column")
 
 # The clause of a partitioned table, and the bounds of its members. Those of an inherited table have none.
 TABLE_KINDS = {
@@ -77,7 +73,7 @@ class Table:
     def __init__(self, rng, name, max_rows, values):
         self.rng, self.name, self.values = rng, name, values
         self.kind = rng.choice(("plain", "plain", "plain", "hash", "list", "range", "inherited", "inherited"))
-        self.source = rng.choice(OF_TEXTS if values.are_texts else OF_NUMBERS)
+        self.source = rng.choice(SOURCES_OF_TEXTS if values.are_texts else SOURCES_OF_NUMBERS)
         layouts = {}
         for _ in range(rng.choice((0, 1, 1, 1, 2, 2, 3))):
             layout = Layout.random(rng, self.source)

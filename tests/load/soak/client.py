@@ -71,8 +71,7 @@ class Client:
         try:
             self.connect()
             self.execute(f"BEGIN ISOLATION LEVEL {rng.choice(LEVELS)}")
-            # Hot rows are written in transactions of their own: together with other rows, in any order, they would
-            # cause deadlocks.
+            # Hot rows have transactions of their own: with other rows, in any order, they would cause deadlocks.
             if rng.random() < 0.3:
                 self.write_hot(rng)
             else:

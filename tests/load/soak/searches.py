@@ -34,12 +34,10 @@ SEARCHES = (
         tuple(f"SELECT array_agg(id ORDER BY -id) FROM soak WHERE {condition}" for condition in pair)
         for pair in (BY_DISTANCE, [f"tenant = 0 AND {condition}" for condition in BY_DISTANCE], BY_TEXT)
     ),
-    (
-        *(
-            f"SELECT array_agg(distance) FROM (SELECT {distance} AS distance FROM soak ORDER BY distance"
-            " LIMIT %(max_distance)s * 9) AS nearest"
-            for distance in ("simhash <~> %(query)s::bigint", "hamming(simhash, %(query)s) + 0")
-        ),
+    tuple(
+        f"SELECT array_agg(distance) FROM (SELECT {distance} AS distance FROM soak ORDER BY distance"
+        " LIMIT %(max_distance)s * 9) AS nearest"
+        for distance in ("simhash <~> %(query)s::bigint", "hamming(simhash, %(query)s) + 0")
     ),
 )
 LOCKING = tuple(

@@ -122,9 +122,8 @@ class Commands(OnCoordinator):
                 near = self.on_coordinator("SELECT id FROM life WHERE simhash_near(simhash, simhash('text 7'))")
                 self.assertEqual(near, [(7,)])
                 self.on_coordinator("SELECT simhash_detach('life')")
-                columns = self.on_coordinator("""
-                    SELECT count(*) FROM pg_attribute
-                    WHERE attrelid = 'life'::regclass AND attnum > 0 AND NOT attisdropped""")
+                count = "SELECT count(*) FROM pg_attribute WHERE attrelid = 'life'::regclass AND attnum > 0"
+                columns = self.on_coordinator(f"{count} AND NOT attisdropped")
                 self.assertEqual(columns, [(2,)])
 
 
