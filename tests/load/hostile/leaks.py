@@ -134,8 +134,8 @@ VACUUM ANALYZE leaks.searched;
 VACUUM ANALYZE leaks.texts;
 """
 
-# PostgreSQL caches look-ups that find nothing, here by OIDs of tables that are never used again. A round of such
-# commands in plain SQL, with as many columns and indexes, leaves 1,400 bytes; these commands look up more.
+# Of these rounds, more memory is allowed: PostgreSQL caches look-ups that find nothing, here by OIDs of tables that are
+# never used again. Such commands in plain SQL, with as many columns and indexes, leave 1,400 bytes; these look up more.
 COMMANDS = {"attach", "index", "guard"}
 BYTES_OF_A_COMMAND = 5_000
 

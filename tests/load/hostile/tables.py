@@ -4,7 +4,7 @@ transactions that are partly undone."""
 from choice import choose
 from values import Values, quote
 
-TEXTS = tuple(" ".join(f"word{(i * 7 + n * 13) % 97}" for i in range(60)) for n in range(8))
+TEXTS = tuple(" ".join(f"word{(word * 7 + text * 13) % 97}" for word in range(60)) for text in range(8))
 COLUMNS = "body", "body", "f", "features", "document", "tenant", "simhash", "p", "mark", "renamed"
 PREFIXES = "simhash", "simhash", "p", 'Odd "one"'
 CRITERIA = "{}", '{"max_distance": 3, "resemblance": null}', '{"resemblance": 0.7}', '{"bands": 1}', '{"ngram": 1}'

@@ -93,13 +93,14 @@ RELATIONS = (
     "hostile.attached", "hostile.guarded", "hostile.indexed", "pg_catalog.pg_class", "pg_catalog.pg_class_oid_index",
     "pg_toast.pg_toast_1255", "information_schema.tables",
 )
+# In a literal of the form E'...'.
+ESCAPES = str.maketrans({"\\": "\\\\", "'": "''", **{chr(code): f"\\x{code:02x}" for code in range(32)}})
 
 
 def quote(text):
     """A text as a literal that depends on no setting."""
-    if "\\" in text or any(c < " " for c in text):
-        escaped = "".join({"\\": "\\\\", "'": "''"}.get(c, c if c >= " " else f"\\x{ord(c):02x}") for c in text)
-        return f"E'{escaped}'"
+    if any(character == "\\" or character < " " for character in text):
+        return f"E'{text.translate(ESCAPES)}'"
     return "'" + text.replace("'", "''") + "'"
 
 

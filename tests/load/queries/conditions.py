@@ -37,8 +37,8 @@ class Conditions:
     def one_of(self, *choices):
         return self.rng.choice(choices)
 
-    def one_in(self, n):
-        return self.rng.randrange(n) == 0
+    def one_in(self, count):
+        return self.rng.randrange(count) == 0
 
     def parameter(self, type, value):
         if self.parameters is None:

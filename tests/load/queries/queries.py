@@ -44,24 +44,26 @@ class Case:
 class Queries(Selects):
     def settings(self):
         """Random settings of the planner, as statements."""
-        return [f"SET LOCAL {setting}" for setting, n in SETTINGS.items() if self.one_in(n)]
+        return [f"SET LOCAL {setting}" for setting, share in SETTINGS.items() if self.one_in(share)]
 
     def change_of_t(self):
         """A statement that changes `t`, and a query that shows what it did if it does not return that itself."""
         this, one_row = FromItem.of(self.searched, "this"), FromItem("b")
         source, other = self.from_item("b")
-        fp = "fp" if self.searched.expression() == "fp" else "raw"
-        changes = "tag = 1", "tag = this.tag + 1", f"{fp} = NULL", f"{fp} = DEFAULT", "max_distance = 2, tag = NULL"
-        set_ = self.one_of(*changes)
+        column = "fp" if self.searched.expression() == "fp" else "raw"  # What the fingerprint comes from.
+        assignment = self.one_of(
+            "tag = 1", "tag = this.tag + 1", f"{column} = NULL", f"{column} = DEFAULT", "max_distance = 2, tag = NULL"
+        )
         returning = f"RETURNING this.id, this.tag, this.fp, {self.near(this)}"
 
         def merge(using, condition, when):
-            return f"MERGE INTO t AS this USING {using} ON {condition} WHEN MATCHED AND {when}"
+            update = f"WHEN MATCHED AND {when} THEN UPDATE SET {assignment}"
+            return f"MERGE INTO t AS this USING {using} ON {condition} {update}"
 
         def merge_one_row():
             row = f"(SELECT {self.values.fingerprint()} AS fp, 3 AS max_distance, 2 AS id, 2 AS tag) AS b"
             return (
-                f"{merge(row, self.condition(this, one_row), self.near(this, one_row))} THEN UPDATE SET {set_}"
+                f"{merge(row, self.condition(this, one_row), self.near(this, one_row))}"
                 " WHEN MATCHED AND this.tag = 1 THEN DELETE"
                 " WHEN NOT MATCHED THEN INSERT (id, tag) VALUES (b.id + 1000, b.tag)"
             )
@@ -69,19 +71,19 @@ class Queries(Selects):
         def merge_rows():
             condition = f"this.id = b.id AND {self.condition(this, other)}"
             return (
-                f"{merge(source, condition, self.near(this, other))} THEN UPDATE SET {set_} WHEN MATCHED THEN DELETE"
+                f"{merge(source, condition, self.near(this, other))} WHEN MATCHED THEN DELETE"
                 f" WHEN NOT MATCHED AND {self.near(other)} THEN INSERT (id, tag) VALUES (b.id + 1000, b.tag)"
             )
 
         where = f"WHERE {self.condition(this)} {returning}"
         where_joined = f"WHERE {self.condition(this, other)} RETURNING this.id, this.tag, this.max_distance, this.fp"
-        insert = f"INSERT INTO t AS this (id, tag, {fp}) SELECT id + 1000, tag, {fp} FROM t AS this"
+        insert = f"INSERT INTO t AS this (id, tag, {column}) SELECT id + 1000, tag, {column} FROM t AS this"
         statement = choose(
             self.rng,
             (1, lambda: f"DELETE FROM t AS this {where}"),
             (1, lambda: f"DELETE FROM t AS this USING {source} {where_joined}"),
-            (2, lambda: f"UPDATE t AS this SET {set_} {where}"),
-            (1, lambda: f"UPDATE t AS this SET {set_} FROM {source} {where_joined}"),
+            (2, lambda: f"UPDATE t AS this SET {assignment} {where}"),
+            (1, lambda: f"UPDATE t AS this SET {assignment} FROM {source} {where_joined}"),
             (1, lambda: f"{insert} {where}"),
             (1, merge_one_row),
             (2, merge_rows),
@@ -107,7 +109,7 @@ class Queries(Selects):
         return Case(before, statement, after)
 
     def in_context(self, context, statement):
-        """The statements before, and the statement in its place."""
+        """The statements that make the context, and the one that runs the statement in it."""
         count_query = f"SELECT count(*) FROM ({statement}) AS all_rows"
         constant_condition = f"«fp¦{self.values.fingerprint()}¦{self.constant_distance()}»"
         match context:

@@ -119,12 +119,12 @@ class Table:
     def create(self):
         rng, name = self.rng, self.name
         by, bounds = TABLE_KINDS[self.kind]
-        dropped = [f"x{n}" for n in range(rng.randrange(3))]
+        dropped = [f"dropped{number}" for number in range(rng.randrange(3))]
         persistence = rng.choice(("", "", "", "UNLOGGED ")) if not by else ""
         yield f"CREATE {persistence}TABLE {name} ({self.columns(*(f'{column} text' for column in dropped))}){by}"
         yield from (f"ALTER TABLE {name} DROP COLUMN {column}" for column in dropped)
-        for n, bound in enumerate(bounds):
-            member = f"{name}_{n}"
+        for number, bound in enumerate(bounds):
+            member = f"{name}_{number}"
             if self.kind == "inherited" and rng.random() < 0.5:
                 yield f"CREATE TABLE {member} (more integer) INHERITS ({name})"
             elif self.kind == "inherited":
@@ -133,8 +133,8 @@ class Table:
             elif rng.random() < 0.5:
                 yield f"CREATE TABLE {member} PARTITION OF {name} {bound}"
             else:
-                yield f"CREATE TABLE {member} (x integer, {self.columns()})"
-                yield f"ALTER TABLE {member} DROP COLUMN x"
+                yield f"CREATE TABLE {member} (dropped integer, {self.columns()})"
+                yield f"ALTER TABLE {member} DROP COLUMN dropped"
                 yield f"ALTER TABLE {name} ATTACH PARTITION {member} {bound}"
 
     def value(self):
@@ -165,12 +165,12 @@ class Table:
 
     def index(self):
         # An index on the parent covers partitions, but not inherited tables.
-        members = [f"{self.name}_{n}" for n in (0, 1)] if self.kind in ("inherited", "hash", "list") else []
-        for n, bands in enumerate(self.bands):
+        members = [f"{self.name}_0", f"{self.name}_1"] if self.kind in ("inherited", "hash", "list") else []
+        for number, bands in enumerate(self.bands):
             only_one_member = bands.damage == "one member" and members
             tables = members[:1] if only_one_member else [self.name, *(members if self.kind == "inherited" else [])]
             for table in tables:
-                yield from bands.indexes(table, f"{table}_bands{n}", self.rng)
+                yield from bands.indexes(table, f"{table}_bands{number}", self.rng)
         for layout in self.layouts:
             only_one_member = layout.damage == "one member" and members
             if not only_one_member:
