@@ -13,7 +13,8 @@ SOURCES = {
 # The texts of a table: the column that is inserted, and its lower-case form, computed and stored.
 TEXTS = "{}raw", "lower({}raw)", "{}lowered"
 
-# Defects of the blocks of a layout. A column that is `plain` has the right name, but is not generated.
+# Defects of the blocks of a layout: of its indexes (`second`: another column comes first; `one member`: only one
+# partition or inheritor has them), or of its columns (`plain`: one has the right name, but is not generated).
 BLOCK_DAMAGES = (
     "no index", "partial", "second", "invalid", "other fingerprint", "other block", "other layout", "other function",
     "plain", "one member",
