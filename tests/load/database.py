@@ -9,7 +9,7 @@ from patience import TIME_LIMIT
 
 
 def connect(settings="", **parameters):
-    """A connection whose statements are not in transactions, with settings as options of libpq."""
+    """A connection in autocommit mode. The settings are those of its session, as options of libpq."""
     options = f"-c client_min_messages=error {TIME_LIMIT} {settings}"
     return psycopg.connect(autocommit=True, options=options, **parameters)
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from choice import choose
 
-# The largest constant distance of a condition: the default, one that indexes serve, that of near texts, any.
+# A constant distance is at most one of these: the default, what indexes on blocks serve, the distance of near texts,
+# and more than a fingerprint has bits.
 MAX_DISTANCES = 3, 8, 8, 8, 20, 20, 70
 
 
