@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from choice import choose
 
-# A constant distance is at most one of these: the default, what indexes on blocks serve, the distance of near texts,
-# and more than a fingerprint has bits.
+# The greatest constant distances: the default, one that blocks serve, that of near texts, and more than 64 bits.
 MAX_DISTANCES = 3, 8, 8, 8, 20, 20, 70
 
 
