@@ -11,10 +11,12 @@ use simhash::error::Error;
 use simhash::pairs::{Pairs, Rows, clusters};
 use simhash::random::Random;
 
+mod documents;
+
 const RUNS: usize = 3;
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let wanted = documents::arguments();
     let sets: [(_, &[_], &[_]); _] = [
         ("uniform", &[100_000, 1_000_000], &[0, 3, 5, 8]),
         ("uniform", &[10_000_000], &[0, 3, 5]),
