@@ -159,8 +159,8 @@ fn lines(documents: &[Document], max_count: usize) -> Vec<Document> {
     lines.enumerate().map(document).take(max_count).collect()
 }
 
-/// At most `max_count` pages of the documents, in an order that mixes them. Pages end at line ends, or within a line that
-/// is longer than a page.
+/// At most `max_count` pages of the documents, in an order that mixes them. Pages end at line ends, or within a line
+/// that is longer than a page.
 fn pages(documents: &[Document], max_count: usize) -> Vec<Document> {
     let mut pages = Vec::new();
     for document in documents {
