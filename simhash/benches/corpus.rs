@@ -1,6 +1,6 @@
 //! Gathers the documents for the other benchmarks, from files that every developer's machine has.
 //!
-//! `cargo bench -p simhash --bench corpus -- OUT [DATA]` writes these files into the folder OUT, with one JSON object
+//! `cargo bench -p simhash --bench corpus -- FOLDER [DATA]` writes these files into FOLDER, with one JSON object
 //! with "id" and "text" a line:
 //!
 //! - `english.jsonl`: copyright files and changelogs of the installed packages (`/usr/share/doc`);
@@ -34,42 +34,47 @@ const MAX_PAGE_BYTES: usize = 4_000;
 
 fn main() -> ExitCode {
     let arguments = documents::arguments();
-    let Some(out) = arguments.first() else {
+    let Some(folder) = arguments.first() else {
         println!("skipped: no folder to write to");
         return ExitCode::SUCCESS;
     };
-    match gather(Path::new(out), arguments.get(1).map(Path::new)) {
+    match gather(Path::new(folder), arguments.get(1).map(Path::new)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("cannot gather documents in {out}: {error}");
+            eprintln!("cannot gather documents in {folder}: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn gather(out: &Path, data: Option<&Path>) -> io::Result<()> {
-    let part = if std::env::var_os("QUICK").is_some_and(|quick| !quick.is_empty()) { 10 } else { 1 };
-    std::fs::create_dir_all(out)?;
+fn gather(folder: &Path, data: Option<&Path>) -> io::Result<()> {
+    let divisor = if std::env::var_os("QUICK").is_some_and(|quick| !quick.is_empty()) { 10 } else { 1 };
+    std::fs::create_dir_all(folder)?;
 
     let docs = Path::new("/usr/share/doc");
     let headers = Path::new("/usr/include");
     let crates = cargo_home().join("registry/src");
 
-    let english = read_files(&find_files(&[docs], is_english), MIN_SET_BYTES / part)?;
-    let source = read_files(&find_files(&[headers, &crates], is_source), MIN_SET_BYTES / part)?;
+    let english = read_files(&find_files(&[docs], is_english), MIN_SET_BYTES / divisor)?;
+    let source = read_files(&find_files(&[headers, &crates], is_source), MIN_SET_BYTES / divisor)?;
     let chinese = read_laws(data)?;
-    write(out, "english", "/usr/share/doc: copyright, changelog", &english)?;
-    write(out, "source", "/usr/include: headers; cargo's registry: Rust", &source)?;
-    write(out, "chinese", "laws set of the quality data", &chinese)?;
+    write_set(folder, "english", "/usr/share/doc: copyright, changelog", &english)?;
+    write_set(folder, "source", "/usr/include: headers; cargo's registry: Rust", &source)?;
+    write_set(folder, "chinese", "laws set of the quality data", &chinese)?;
 
-    write(out, "lines", "lines of the English set", &lines(&english, MAX_LINES / part))?;
+    write_set(folder, "lines", "lines of the English set", &lines(&english, MAX_LINES / divisor))?;
 
     let others = find_files(&[docs, headers, &crates], |path| !is_english(path) && !is_source(path) && is_text(path));
     let mut all = chinese;
     all.extend(english);
     all.extend(read_files(&find_files(&[headers, &crates], is_source), usize::MAX)?);
     all.extend(read_files(&others, usize::MAX)?);
-    write(out, "pages", "pages of all of these and of README, Markdown and TOML files", &pages(&all, MAX_PAGES / part))
+    write_set(
+        folder,
+        "pages",
+        "pages of all of these and of README, Markdown and TOML files",
+        &pages(&all, MAX_PAGES / divisor),
+    )
 }
 
 fn cargo_home() -> PathBuf {
@@ -178,8 +183,8 @@ fn pages(documents: &[Document], max_count: usize) -> Vec<Document> {
     pages
 }
 
-fn write(out: &Path, name: &str, origin: &str, documents: &[Document]) -> io::Result<()> {
-    let path = out.join(format!("{name}.jsonl"));
+fn write_set(folder: &Path, name: &str, origin: &str, documents: &[Document]) -> io::Result<()> {
+    let path = folder.join(format!("{name}.jsonl"));
     if documents.is_empty() {
         println!("{name:<8} none ({origin})");
         return std::fs::remove_file(path).or(Ok(()));
