@@ -22,7 +22,7 @@ MAX_RATIO = 1.1
 INSERTS = 1000
 # What is measured, besides the inserts into a guarded table.
 STATEMENTS = {
-    "search, texts": "SELECT count(*) FROM (SELECT body FROM fresh WHERE n < 500 UNION ALL"
+    "search, texts": "SELECT count(*) FROM (SELECT body FROM fresh WHERE number < 500 UNION ALL"
     " SELECT body FROM docs WHERE id % 10 = 0) AS queries JOIN docs ON simhash_near(docs.body, queries.body)",
     "search, distance": "SELECT count(*) FROM (SELECT fingerprint FROM uniform WHERE id <= 20000 OFFSET 0)"
     " AS queries JOIN uniform ON simhash_near(uniform.fingerprint, queries.fingerprint)",

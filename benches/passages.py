@@ -19,6 +19,7 @@ from server import copy_in, psql, seconds
 # The number of words of a clue, and how they are changed.
 CLUES = [(8, 0), (12, 0), (12, "15 %"), (12, "each"), (12, 2), (12, "moved"), (15, 1), (15, 2), (15, 3), (25, 4),
          (60, 9)]
+# The least shares of a clue by which it is looked for.
 SHARES = 0.5, 0.6, 0.7, 0.8
 
 

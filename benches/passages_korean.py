@@ -19,7 +19,7 @@ import pg_simhash
 MAX_CLUES, MAX_UNCHANGED_CLUES, MIN_SYLLABLES = 400, 100, 60
 PARTICLES = "은는이가을를의에로과와도"
 TOKENS = "words", "chars"
-# The options of the functions by which each kind of clue is looked for.
+# The tokens, and the least share of a clue, by which it is looked for.
 COLUMNS = [(tokens, share) for tokens in TOKENS for share in (0.8, 0.6)]
 
 

@@ -7,6 +7,7 @@ from server import copy_in, psql, run_pgbench, seconds, value
 
 WITHOUT, WITH = "no guard", "the guard"
 CLIENTS = 1, 4
+# The number of fresh texts that are searched for. The others are inserted.
 SEARCHES = 500
 # No row that is loaded has such an id.
 FIRST_INSERTED_ID = 1_000_000_001
@@ -15,17 +16,16 @@ FIRST_INSERTED_ID = 1_000_000_001
 # statement reads the text.
 SCRIPT = """\\set turn :turn + 1
 \\set row (:turn - 1) * :clients + :client_id
-\\set n :first + :row
+\\set number :first + :row
 \\set id :first_id + :row
-SELECT body FROM fresh WHERE n = :n \\gset
+SELECT body FROM fresh WHERE number = :number \\gset
 INSERT INTO docs (id, body) VALUES (:id, :body);
 """
 
 
 class Table:
     """The table docs, which grows. Its guard is put on and taken away, so that both rates are those of the same rows.
-
-    The table fresh has the texts that are inserted into it."""
+    The table fresh has texts that are not near its rows."""
 
     def __init__(self, transactions, texts):
         self.transactions, self.texts = transactions, texts
@@ -55,13 +55,13 @@ class Table:
 
     def draw_fresh(self, count):
         """Stores texts that are near no row and not near each other. A guard would skip all others."""
-        psql("DROP TABLE IF EXISTS drawn, fresh", "CREATE UNLOGGED TABLE drawn (n integer, body text)")
-        copy_in("drawn", ((n, self.texts.draw()) for n in range(round(1.3 * count))))
+        psql("DROP TABLE IF EXISTS drawn, fresh", "CREATE UNLOGGED TABLE drawn (number integer, body text)")
+        copy_in("drawn", ((number, self.texts.draw()) for number in range(round(1.3 * count))))
         psql("DELETE FROM drawn WHERE EXISTS (SELECT FROM docs WHERE simhash_near(docs.body, drawn.body))",
-             "CREATE UNLOGGED TABLE fresh AS SELECT row_number() OVER ()::integer - 1 AS n, body FROM"
-             " (SELECT n, body, simhash_cluster(n, body) OVER (ORDER BY n) AS cluster FROM drawn) AS clustered"
-             " WHERE cluster = n",
-             "ALTER TABLE fresh ADD PRIMARY KEY (n)", "VACUUM ANALYZE fresh", "CHECKPOINT")
+             "CREATE UNLOGGED TABLE fresh AS SELECT row_number() OVER ()::integer - 1 AS number, body FROM"
+             " (SELECT number, body, simhash_cluster(number, body) OVER (ORDER BY number) AS cluster FROM drawn)"
+             " AS clustered WHERE cluster = number",
+             "ALTER TABLE fresh ADD PRIMARY KEY (number)", "VACUUM ANALYZE fresh", "CHECKPOINT")
         if int(value("SELECT count(*) FROM fresh")) < count:
             raise RuntimeError("too many of the texts are near-duplicates")
         self.next_fresh = SEARCHES
@@ -84,7 +84,7 @@ class Table:
     def count_reads(self):
         """The entries and the rows that a search for an unknown text reads, on average."""
         query = ("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF)"
-                 f" SELECT FROM (SELECT body FROM fresh WHERE n < {SEARCHES}) AS unknown"
+                 f" SELECT FROM (SELECT body FROM fresh WHERE number < {SEARCHES}) AS unknown"
                  " LEFT JOIN docs ON simhash_near(docs.body, unknown.body)")
         plan = "\n".join(line for (line,) in psql(query, enable_seqscan="off"))
         return (int(re.search(rf"{label}: (\d+)", plan)[1]) / SEARCHES for label in ("Index Entries", "Heap Fetches"))

@@ -24,16 +24,15 @@ def store_expected(table):
 def compare_with_scan(table, distance, condition):
     """How many rows a search by this condition on the tables `searched` and `query` finds, and how many differ from the
     scan's."""
-    ((found, differing),) = psql(
-        f"""WITH found AS MATERIALIZED (
+    ((found, differing),) = psql(f"""
+        WITH found AS MATERIALIZED (
             SELECT query.distance AS query_distance, query.id AS query_id, searched.id
             FROM queries_{table} AS query JOIN {table} AS searched ON {condition} WHERE query.id <= {CHECKED_QUERIES}
         ), expected AS MATERIALIZED (
             SELECT query_distance, query_id, id FROM expected_{table} WHERE distance <= {distance}
         )
         SELECT (SELECT count(*) FROM found), (SELECT count(*) FROM (
-            (TABLE found EXCEPT ALL TABLE expected) UNION ALL (TABLE expected EXCEPT ALL TABLE found)) AS differing)""",
-    )
+            (TABLE found EXCEPT ALL TABLE expected) UNION ALL (TABLE expected EXCEPT ALL TABLE found)) AS differing)""")
     return int(found), int(differing)
 
 

@@ -32,7 +32,7 @@ def report_near(sizes, blocks, distances, runs):
 
 def report_nearest(sizes, runs):
     """Orders by distance; returns the times, those of sorts, and the number of differing distances. The near ones are
-    ten copies of a row of each table, with at most three bits flipped."""
+    a row and its nine copies (tables.make_copies)."""
     timed, sorting = {}, {}
     for table, rows in sizes.items():
         choose_other = choose_query(table, 0, of_another=True)
