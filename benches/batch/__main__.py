@@ -76,8 +76,8 @@ def measure_tables(tables, runs):
     return measure_in_turns([(name, table) for table in tables for name in BATCH_STATEMENTS], runs, measure_statement)
 
 
-def measure_statement(name_and_table):
-    name, table = name_and_table
+def measure_statement(case):
+    name, table = case
     return seconds(BATCH_STATEMENTS[name].format(table=table), **ENOUGH_MEMORY)
 
 
