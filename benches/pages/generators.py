@@ -18,7 +18,7 @@ NODE = Path(os.environ.get("NODE_MODULES", "node_modules")).resolve()
 
 @dataclass
 class Job:
-    """What a generator gets: a site to render into a new folder, which is a title and Markdown by each document's name.
+    """What a generator gets: the title and the Markdown of each document of a site, by its name, and a new folder.
     Generators that render pages one by one render only those with `names`, which are in the order of the site."""
 
     site: dict[str, tuple[str, str]]

@@ -48,7 +48,7 @@ def main():
     runs, rows, fingerprints = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     print_conditions(
         ["shared_buffers", "work_mem"], runs, "; no JIT, no parallel workers; pgbench -M prepared, one client, on the"
-        " server's CPU. Generic plans. Covering indexes.")
+        " server's CPU; generic plans; covering indexes")
     results = {distribution: measure_distribution(distribution, runs, rows, fingerprints)
                for distribution in ("uniform", "text")}
     inserts.report_inserts(runs, rows)
