@@ -11,7 +11,7 @@ import sys
 
 import curve
 from search.layouts import block_expression, drop_indexes, near_condition, probes
-from search.searches import LOOKUP, NEAR, look_up, near, nearest
+from search.searches import BETWEEN, LOOKUP, NEAR, look_up, near, nearest
 from search.tables import build_indexes, exists
 from search.timing import measure_statements, warm
 from server import print_conditions, psql, seconds, uniform_rows, value
@@ -45,7 +45,7 @@ def measure_layout(rows, blocks, runs):
     # The largest table does not fit into shared buffers: it comes from the system's cache.
     psql(f"SELECT pg_prewarm('{table}', 'read')")
     choose_query = f"\\set id random(1, {rows})", "SELECT hashint8extended(:id, 0) # 257 AS query \\gset"
-    statements = {LOOKUP: look_up(table, rows)}
+    statements = {**BETWEEN, LOOKUP: look_up(table, rows)}
     for distance in DISTANCES:
         statements[NEAR, distance] = near(table, distance, *choose_query)
     statements[NEAREST] = nearest(table, *choose_query)

@@ -8,6 +8,9 @@ from search.timing import Statement, measure_statements
 LOOKUP, NEAR = "look-up", "simhash_near"
 NEAREST, FAR, SORT = "nearest 10 of near ones", "nearest 10, nothing near", "scan and sort"
 NEAREST_ROWS = 10
+# A statement that is not shown. It stands between the last search of a transaction and the first look-up of the next,
+# which would take longer right after a long search.
+BETWEEN = {"an empty answer": Statement("SELECT 1")}
 
 
 def report_near(sizes, blocks, distances, runs):
@@ -17,7 +20,7 @@ def report_near(sizes, blocks, distances, runs):
           f" {'x look-up':>9}")
     times, all_differing = {}, 0
     for distance in distances:
-        timed = {}
+        timed = dict(BETWEEN)
         for table, rows in sizes.items():
             timed[LOOKUP, table] = look_up(table, rows)
             timed[NEAR, table] = near(table, distance, *choose_query(table, distance))
@@ -33,7 +36,7 @@ def report_near(sizes, blocks, distances, runs):
 def report_nearest(sizes, runs):
     """Orders by distance; returns the times, those of sorts, and the number of differing distances. The near ones are
     a row and its nine copies (tables.make_copies)."""
-    timed, sorting = {}, {}
+    timed, sorting = dict(BETWEEN), dict(BETWEEN)
     for table, rows in sizes.items():
         choose_other = choose_query(table, 0, of_another=True)
         timed[LOOKUP, table] = look_up(table, rows)

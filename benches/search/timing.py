@@ -75,8 +75,7 @@ def measure_statements(statements, runs, tables, min_transactions=MIN_TRANSACTIO
 
 
 def run_script(warm_up, rounds, transactions):
-    """Runs some statements once, then each round of statements in a number of transactions; the milliseconds of each
-    round's statements."""
+    """The milliseconds of each round's statements, which run after a warm-up in this number of transactions."""
     script = write_script(warm_up, rounds, transactions)
     with pin_to_one_cpu():
         output = run_pgbench(script, len(rounds) * transactions + 1, plan_cache_mode="force_generic_plan")
