@@ -2,70 +2,66 @@
 
     python benches/against.py ROUNDS ROWS FILE.jsonl ...
 
-Needs PYTHONPATH=benches, the packages of benches/requirements.txt, and psql's environment (PGHOST and so on) pointing
-to a server that has this tree as the extension pg_simhash, and the commit as pg_simhash_before. Each has a database
-with the same rows. They take turns, in every other round in the opposite order. Prints the medians of the rounds, and
-of their ratios, with the least and the greatest. Exits with 1 if this tree takes a tenth longer, by a median.
+The server has this tree as the extension pg_simhash, and the commit as pg_simhash_before. Each has a database with the
+same rows. They take turns, in every other round in the opposite order. Prints the medians of the rounds, and of their
+ratios, with the least and the greatest. Exits with 1 if this tree takes a tenth longer, by a median.
 """
 
 import os
 import sys
-from pathlib import Path
 from statistics import median
 
-sys.path += [str(Path(__file__).parent / name) for name in ("guard", "batch", "search")]
-from batch.__main__ import load
-from guard.__main__ import GUARD, Table
-from measured import BATCH_STATEMENTS, MEMORY
-from statements import psql, seconds
-from texts import Texts
+from bars import measure_in_turns
+from batch.batch_statements import BATCH_STATEMENTS, ENOUGH_MEMORY
+from guard.table import WITH, Table
+from server import psql, seconds, uniform_rows
+from texts import RandomTexts
 
 SIDES = {"before": "pg_simhash_before", "after": "pg_simhash"}
 MAX_RATIO = 1.1
 INSERTS = 1000
+# What is measured, besides the inserts into a guarded table.
 STATEMENTS = {
-    "search, texts": "SELECT count(*) FROM (SELECT body FROM fresh WHERE n < 500 UNION ALL"
-    " SELECT body FROM docs WHERE id % 10 = 0) AS q JOIN docs ON simhash_near(docs.body, q.body)",
-    "search, distance": "SELECT count(*) FROM (SELECT fp FROM uniform WHERE id <= 20000 OFFSET 0) AS q"
-    " JOIN uniform ON simhash_near(uniform.fp, q.fp)",
+    "search, texts": "SELECT count(*) FROM (SELECT body FROM fresh WHERE number < 500 UNION ALL"
+    " SELECT body FROM docs WHERE id % 10 = 0) AS queries JOIN docs ON simhash_near(docs.body, queries.body)",
+    "search, distance": "SELECT count(*) FROM (SELECT fingerprint FROM uniform WHERE id <= 20000 OFFSET 0)"
+    " AS queries JOIN uniform ON simhash_near(uniform.fingerprint, queries.fingerprint)",
     "batch, pairs": BATCH_STATEMENTS["pairs"].format(table="uniform"),
     "batch, clusters": BATCH_STATEMENTS["clusters"].format(table="uniform"),
-    "batch, texts": "SELECT count(stays) FROM (SELECT simhash_duplicate_of(id, body) OVER (ORDER BY id) AS stays"
-    " FROM docs WHERE id < 10000) AS found",
+    "batch, texts": "SELECT count(original) FROM (SELECT simhash_duplicate_of(id, body) OVER (ORDER BY id) AS original"
+    " FROM docs WHERE id < 10000) AS results",
     "fingerprints": "SELECT sum(simhash(body)) FROM docs",
     "bands": "SELECT sum(simhash_band(body, 0)) FROM docs",
     "passages": "SELECT sum(cardinality(simhash_passages(body))) FROM docs",
     "passages, search": "SELECT count(*) FROM (SELECT substr(body, 20, 120) AS clue FROM docs WHERE id % 1000 = 7"
-    " OFFSET 0) AS q JOIN docs ON simhash_contains(docs.body, q.clue)",
+    " OFFSET 0) AS queries JOIN docs ON simhash_contains(docs.body, clue)",
 }
 
 
 def main():
     rounds, rows = map(int, sys.argv[1:3])
     tables = {side: prepare(side, rows, sys.argv[3:]) for side in SIDES}
-    report(measure(tables, rounds), rounds)
+    report_ratios(measure_sides(tables, rounds), rounds)
 
 
-def measure(tables, rounds):
-    """Seconds of each side and statement, in each round. Round 0 warms up, and is left out."""
-    times = {(side, name): [] for side in SIDES for name in (*STATEMENTS, "guard")}
-    for number in range(rounds + 1):
-        for name in (*STATEMENTS, "guard"):
-            for side in SIDES if number % 2 == 0 else reversed(SIDES):
-                os.environ["PGDATABASE"] = side
-                times[side, name].append(
-                    1 / tables[side].insert(GUARD, 1) if name == "guard"
-                    else seconds(STATEMENTS[name], enable_seqscan="off", **MEMORY)
-                )
-    return {key: measured[1:] for key, measured in times.items()}
+def measure_sides(tables, rounds):
+    """Seconds of each side and statement, in each round. Another round warms up, and is left out."""
+    def measure(case):
+        name, os.environ["PGDATABASE"] = case
+        if name == "guard":
+            return 1 / tables[case[1]].insert_rate(WITH, 1)
+        return seconds(STATEMENTS[name], enable_seqscan="off", **ENOUGH_MEMORY)
+    cases = [(name, side) for name in (*STATEMENTS, "guard") for side in SIDES]
+    return {case: times[1:] for case, times in measure_in_turns(cases, rounds + 1, measure).items()}
 
 
-def report(times, rounds):
+def report_ratios(times, rounds):
+    """Prints the times. Exits with an error if one is much longer after than before."""
     print(f"{rounds} rounds; before and after, in ms (guard: of an INSERT); after / before\n")
     slower = []
     for name in (*STATEMENTS, "guard"):
-        before, after = (times[side, name] for side in SIDES)
-        ratios = [a / b for a, b in zip(after, before)]
+        before, after = (times[name, side] for side in SIDES)
+        ratios = [new / old for new, old in zip(after, before)]
         print(f"{name:<17} {median(before) * 1e3:>9.3f} {median(after) * 1e3:>9.3f} {median(ratios):>6.2f}"
               f" ({min(ratios):.2f} to {max(ratios):.2f})", flush=True)
         if median(ratios) > MAX_RATIO:
@@ -79,11 +75,11 @@ def prepare(side, rows, files):
     psql(f"CREATE DATABASE {side}")
     os.environ["PGDATABASE"] = side
     psql(f"CREATE EXTENSION {SIDES[side]}")
-    table = Table(INSERTS, Texts(files))
+    table = Table(INSERTS, RandomTexts(files))
     table.grow(rows, runs=2)  # the texts for ten rounds or more
     psql("CREATE INDEX ON docs USING gin (simhash_passages(body))")
-    load("uniform", 10 * rows, None)
-    psql("SELECT simhash_attach('uniform', 'fp')", "VACUUM ANALYZE uniform", "VACUUM ANALYZE docs")
+    psql(f"CREATE UNLOGGED TABLE uniform AS {uniform_rows(1, 10 * rows)}",
+         "SELECT simhash_attach('uniform', 'fingerprint')", "VACUUM ANALYZE uniform", "VACUUM ANALYZE docs")
     return table
 
 

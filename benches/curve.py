@@ -10,22 +10,27 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 # Readable on white and on GitHub's dark background.
 INK = "#7d8590"
-FONT = 11
 COLOURS = ["#d9730d", "#8a63d2", "#2da44e"]
+STYLE = {
+    "font.family": "sans-serif", "font.size": 11, "lines.linewidth": 2, "lines.markersize": 4,
+    "axes.labelcolor": INK, "axes.labelsize": 11, "axes.edgecolor": INK, "axes.spines.top": False,
+    "axes.spines.right": False, "xtick.color": INK, "ytick.color": INK, "axes.grid": True, "grid.color": INK,
+    "grid.alpha": 0.25, "legend.frameon": False, "legend.labelcolor": "linecolor", "savefig.transparent": True,
+    # The file has its text as text, and is the same for the same numbers.
+    "svg.fonttype": "none", "svg.hashsalt": "pg_simhash",
+}
 
 
 def draw(curves, y_label, value_format, svg, scale="log"):
     """Draws curves into a file. Each has a name, and a value for each number of rows. The legend shows the last one."""
-    # Text as text, and the same file for the same numbers.
-    plot.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "pg_simhash", "font.family": "sans-serif"})
+    plot.rcParams.update(STYLE)
     figure, axes = plot.subplots(figsize=(8, 4.5))
     for (name, values), colour in zip(curves.items(), COLOURS):
         rows = sorted(values)
         label = f"{name}, {value_format.format(values[rows[-1]])}"
         by_rows = [values[count] for count in rows]
-        axes.plot(rows, by_rows, color=colour, linewidth=2, marker="o", markersize=4, label=label)
-    axes.set_xscale("log")
-    axes.set_yscale(scale)
+        axes.plot(rows, by_rows, color=colour, marker="o", label=label)
+    axes.set(xscale="log", yscale=scale, xlabel="rows", ylabel=y_label)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda rows, _: short(rows)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     if scale == "log":
@@ -34,15 +39,9 @@ def draw(curves, y_label, value_format, svg, scale="log"):
     else:
         axes.set_ylim(bottom=0)
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xlabel("rows", color=INK, fontsize=FONT)
-    axes.set_ylabel(y_label, color=INK, fontsize=FONT)
-    axes.tick_params(colors=INK, labelsize=FONT)
-    axes.grid(color=INK, alpha=0.25)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(INK)
-    axes.legend(labelcolor="linecolor", frameon=False, fontsize=FONT)
+    axes.legend()
     without_metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    figure.savefig(svg, transparent=True, bbox_inches="tight", metadata=without_metadata)
+    figure.savefig(svg, bbox_inches="tight", metadata=without_metadata)
     # All coordinates are on one line: nobody reads them.
     Path(svg).write_text(" ".join(Path(svg).read_text().split()) + "\n")
     print(f"\nThe curve is drawn in {svg}")

@@ -20,20 +20,35 @@ import sys
 import tempfile
 import unicodedata
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
+from itertools import chain
 from math import ceil
 from pathlib import Path
 
 LANGUAGES = ["de", "es", "fr", "ja", "pl", "ru", "zh"]
 MANUALS = ["manpages", "manpages-dev", *(f"manpages-{language}" for language in LANGUAGES)]
-# One in ONE_IN pages and descriptions of packages is taken, by a hash of its name: the same ones of both releases.
-ONE_IN = 4
-# The number of paragraphs at the beginning of a page that are documents of their own, and their least length.
-PARAGRAPHS, PARAGRAPH = 4, 30
-# Largest package, in bytes, that is downloaded for its copyright.
-LARGEST = 2_000_000
-RESEMBLANCE = 0.8
-SHINGLE = 5
+# One in NAMES_PER_SAMPLE pages and descriptions of packages is taken.
+NAMES_PER_SAMPLE = 4
+# The paragraphs at the beginning of a page that are documents of their own, and their least length.
+MAX_PARAGRAPHS, MIN_PARAGRAPH_LENGTH = 4, 30
+# The largest package that is downloaded for its copyright.
+MAX_PACKAGE_BYTES = 2_000_000
+MIN_RESEMBLANCE = 0.8
+SHINGLE_LENGTH = 5
+# How the escapes of manual pages are replaced.
+ESCAPE_REPLACEMENTS = [
+    (r"\\f(\(..|\[[^]]*\]|.)", ""),  # fonts
+    (r"\\s[-+]?\d+", ""),  # sizes
+    (r"\\\*?(\((..)|\[([^]]*)\])", " "),  # characters and strings by name
+    (r"\\[&|^/,:%c]", ""),
+    (r"\\[-~ 0]", lambda escape: "-" if escape[0] == r"\-" else " "),
+    (r"\\e", r"\\"),
+]
+# Requests whose arguments are text.
+TEXT_REQUESTS = {"SH", "SS", "B", "I", "BR", "RB", "BI", "IB", "IR", "RI", "SM", "SB", "Nm", "Nd", "Fl", "Ar", "Sh",
+                 "Ss", "IP"}
+# Requests that begin a paragraph.
+PARAGRAPH_REQUESTS = {"SH", "SS", "PP", "P", "LP", "TP", "IP", "Sh", "Ss", "Pp", "TQ", "sp", "HP"}
 
 
 def main():
@@ -45,29 +60,34 @@ def main():
         with tempfile.TemporaryDirectory() as temporary:
             read_release(release, Path(temporary), sets)
     for name, documents in sets.items():
-        write(folder, name, distinct(documents))
+        write_set(folder, name, without_equal_texts(documents))
 
 
 def read_release(release, folder, sets):
     apt = Apt(release, folder)
     apt.download(folder / "manuals", MANUALS)
     for path in sorted((folder / "manuals/usr/share/man").rglob("*.gz")):
-        if path.is_symlink() or zlib.crc32(path.name.encode()) % ONE_IN:
+        if path.is_symlink() or not is_taken(path.name):
             continue
         parts = path.relative_to(folder / "manuals/usr/share/man").parts
         language = "en" if len(parts) == 2 else parts[0]
         page = paragraphs(gzip.open(path, "rt", errors="replace").read())
         name = f"{language}/{release}/{path.stem}"
         sets["manuals"][name] = "\n".join(page)
-        long = [paragraph for paragraph in page if len(paragraph) >= PARAGRAPH][:PARAGRAPHS]
-        for number, paragraph in enumerate(long):
+        long_paragraphs = [paragraph for paragraph in page if len(paragraph) >= MIN_PARAGRAPH_LENGTH]
+        for number, paragraph in enumerate(long_paragraphs[:MAX_PARAGRAPHS]):
             sets["paragraphs"][f"{name}/{number}"] = paragraph
-    apt.download(folder / "packages", apt.standard())
+    apt.download(folder / "packages", apt.standard_packages())
     for path in sorted((folder / "packages/usr/share/doc").glob("*/copyright")):
         if not path.is_symlink():
             sets["copyrights"][f"en/{release}/{path.parent.name}"] = path.read_text(errors="replace")
     for package, description in apt.descriptions():
         sets["descriptions"][f"en/{release}/{package}"] = description
+
+
+def is_taken(name):
+    """Whether a page or a package is taken, by a hash of its name: the same ones of both releases."""
+    return zlib.crc32(name.encode()) % NAMES_PER_SAMPLE == 0
 
 
 class Apt:
@@ -78,39 +98,39 @@ class Apt:
             ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Origin: Debian", "Label: Debian"],
             check=True, capture_output=True, text=True,
         ).stdout.split()[0]
-        self.folder = folder
         for name in "state/lists/partial", "cache/archives/partial":
             (folder / name).mkdir(parents=True)
         keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
         (folder / "sources.list").write_text(f"deb [signed-by={keys}] {mirror} {release} main\n")
-        options = {
-            "Dir::State": folder / "state", "Dir::State::status": "/dev/null", "Dir::Cache": folder / "cache",
-            "Dir::Etc::sourcelist": folder / "sources.list", "Dir::Etc::sourceparts": "-",
-            "Acquire::Check-Valid-Until": "false", "APT::Sandbox::User": "root",
-            "Acquire::Languages": "en",
-        }
-        self.options = [word for option in options.items() for word in ("-o", "{}={}".format(*option))]
+        options = (
+            f"Dir::State={folder}/state", "Dir::State::status=/dev/null", f"Dir::Cache={folder}/cache",
+            f"Dir::Etc::sourcelist={folder}/sources.list", "Dir::Etc::sourceparts=-",
+            "Acquire::Check-Valid-Until=false", "Acquire::Languages=en", "APT::Sandbox::User=root",
+        )
+        self.options = [f"--option={option}" for option in options]
         self.run("apt-get", "--quiet=2", "update")
 
     def run(self, command, *arguments, **options):
         return subprocess.run([command, *self.options, *arguments], check=True, **options)
 
-    def standard(self):
+    def ask_cache(self, *arguments):
+        """What apt-cache prints."""
+        return self.run("apt-cache", *arguments, capture_output=True, text=True).stdout
+
+    def standard_packages(self):
         """The packages of priority standard or above."""
-        listed = self.run("apt-cache", "dumpavail", capture_output=True, text=True).stdout
         packages = []
-        for entry in listed.split("\n\n"):
+        for entry in self.ask_cache("dumpavail").split("\n\n"):
             fields = dict(re.findall(r"^(Package|Priority|Size): (.*)$", entry, re.MULTILINE))
-            if fields.get("Priority") in ("required", "important", "standard") and int(fields["Size"]) <= LARGEST:
+            is_standard = fields.get("Priority") in ("required", "important", "standard")
+            if is_standard and int(fields["Size"]) <= MAX_PACKAGE_BYTES:
                 packages.append(fields["Package"])
         return packages
 
     def descriptions(self):
-        """Some of the packages, one in ONE_IN, and their descriptions."""
-        names = self.run("apt-cache", "pkgnames", capture_output=True, text=True).stdout.split()
-        names = sorted(name for name in names if zlib.crc32(name.encode()) % ONE_IN == 0)
-        shown = self.run("apt-cache", "show", "--no-all-versions", *names, capture_output=True, text=True).stdout
-        for entry in shown.split("\n\n"):
+        """The packages that are taken, and their descriptions."""
+        names = sorted(filter(is_taken, self.ask_cache("pkgnames").split()))
+        for entry in self.ask_cache("show", "--no-all-versions", *names).split("\n\n"):
             package = re.search(r"^Package: (.*)$", entry, re.MULTILINE)
             description = re.search(r"^Description-en: (.*(\n .*)*)", entry, re.MULTILINE)
             if package and description:
@@ -125,34 +145,20 @@ class Apt:
             package.unlink()
 
 
-ESCAPES = [
-    (r"\\f(\(..|\[[^]]*\]|.)", ""),  # fonts
-    (r"\\s[-+]?\d+", ""),  # sizes
-    (r"\\\*?(\((..)|\[([^]]*)\])", " "),  # characters and strings by name
-    (r"\\[&|^/,:%c]", ""),
-    (r"\\[-~ 0]", lambda escape: "-" if escape[0] == r"\-" else " "),
-    (r"\\e", r"\\"),
-]
-# Requests whose arguments are text.
-TEXT = {"SH", "SS", "B", "I", "BR", "RB", "BI", "IB", "IR", "RI", "SM", "SB", "Nm", "Nd", "Fl", "Ar", "Sh", "Ss", "IP"}
-# Requests that begin a paragraph.
-BREAKS = {"SH", "SS", "PP", "P", "LP", "TP", "IP", "Sh", "Ss", "Pp", "TQ", "sp", "HP"}
-
-
 def paragraphs(source):
     """The paragraphs of a manual page, without its markup."""
     found, current = [], []
     for line in source.splitlines():
         if line.startswith((".", "'")):
             request, _, arguments = line[1:].strip().partition(" ")
-            if request in BREAKS:
+            if request in PARAGRAPH_REQUESTS:
                 found.append(" ".join(current))
                 current = []
-            if request not in TEXT:
+            if request not in TEXT_REQUESTS:
                 continue
             line = arguments.replace('"', "")
-        for pattern, text in ESCAPES:
-            line = re.sub(pattern, text, line)
+        for pattern, replacement in ESCAPE_REPLACEMENTS:
+            line = re.sub(pattern, replacement, line)
         current.append(line)
     found.append(" ".join(current))
     return [paragraph for paragraph in found if paragraph.strip()]
@@ -164,52 +170,52 @@ def normalised(text):
 
 def shingles(text):
     text = normalised(text)
-    return {text[start:start + SHINGLE] for start in range(len(text) - SHINGLE + 1)}
+    return {text[start:start + SHINGLE_LENGTH] for start in range(len(text) - SHINGLE_LENGTH + 1)}
 
 
-def distinct(documents):
+def without_equal_texts(documents):
+    """The documents, but of equal texts only the first, and none that is shorter than a shingle."""
     seen = {}
     for name, text in documents.items():
-        if len(normalised(text)) >= SHINGLE:
+        if len(normalised(text)) >= SHINGLE_LENGTH:
             seen.setdefault(normalised(text), (name, text))
     return dict(seen.values())
 
 
-def write(folder, name, documents):
+def write_set(folder, name, documents):
     """Writes documents, and the pairs that resemble each other."""
     with gzip.open(folder / f"{name}.jsonl.gz", "wt") as file:
         for document, text in documents.items():
             file.write(json.dumps({"id": document, "text": text}, ensure_ascii=False) + "\n")
     with gzip.open(folder / f"{name}.pairs.tsv.gz", "wt") as file:
-        for pair in resembling(documents):
+        for pair in resembling_pairs(documents):
             file.write("{}\t{}\t{:.4f}\n".format(*pair))
     print(f"{name}: {len(documents)} documents", flush=True)
 
 
-def jaccard(a, b):
-    common = len(a & b)
-    return common / (len(a) + len(b) - common)
+def jaccard(one, other):
+    common = len(one & other)
+    return common / (len(one) + len(other) - common)
 
 
-def resembling(documents):
+def resembling_pairs(documents):
     """Every pair whose sets of shingles resemble each other.
 
     Sets that resemble each other share one of their rarest shingles (Chaudhuri, Ganti, Kaushik, ICDE 2006).
     """
-    shingles_of, numbers, frequency = {}, {}, []
-    for name, text in documents.items():
-        shingles_of[name] = own = {numbers.setdefault(shingle, len(numbers)) for shingle in shingles(text)}
-        frequency += [0] * (len(numbers) - len(frequency))
-        for shingle in own:
-            frequency[shingle] += 1
+    # Equal shingles are one object, to save memory.
+    known = {}
+    shingles_of = {name: {known.setdefault(shingle, shingle) for shingle in shingles(text)}
+                   for name, text in documents.items()}
+    frequencies = Counter(chain.from_iterable(shingles_of.values()))
     names_by_rare_shingle = defaultdict(list)
     for name, own in sorted(shingles_of.items(), key=lambda item: len(item[1])):
-        rarest = sorted(own, key=lambda shingle: (frequency[shingle], shingle))
-        rarest = rarest[:len(own) - ceil(RESEMBLANCE * len(own)) + 1]
+        rarest = sorted(own, key=lambda shingle: (frequencies[shingle], shingle))
+        rarest = rarest[:len(own) - ceil(MIN_RESEMBLANCE * len(own)) + 1]
         for other in sorted({other for shingle in rarest for other in names_by_rare_shingle[shingle]}):
-            if len(shingles_of[other]) >= RESEMBLANCE * len(own):
+            if len(shingles_of[other]) >= MIN_RESEMBLANCE * len(own):
                 resemblance = jaccard(own, shingles_of[other])
-                if resemblance >= RESEMBLANCE:
+                if resemblance >= MIN_RESEMBLANCE:
                     yield other, name, resemblance
         for shingle in rarest:
             names_by_rare_shingle[shingle].append(name)

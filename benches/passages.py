@@ -2,11 +2,10 @@
 
     python3 benches/passages.py CLUES FILE.jsonl ...
 
-Needs psql's environment (PGHOST and so on) pointing to a server with pg_simhash. Each file is a kind of texts. A clue
-is a row of words of a text, of which some are replaced by other words of these texts: a number of them; for "15 %",
-this share of them, rounded up or down at random; for "each", each word with a probability of 15 %; for "moved", one is
-removed and one inserted. A find is wrong if the text has less than .8 of the clue as it was before. Leaves the tables
-docs, with the texts and their passages, and clues.
+Each file is a kind of texts. A clue is a row of words of a text, of which some are replaced by other words of these
+texts: a number of them; for "15 %", this share of them, rounded up or down at random; for "each", each word with a
+probability of 15 %; for "moved", one is removed and one inserted. A find is wrong if the text has less than .8 of the
+clue as it was before. Leaves the tables docs, with the texts and their passages, and clues.
 """
 
 import json
@@ -15,11 +14,12 @@ import re
 import sys
 from pathlib import Path
 
-from statements import copy_in, psql, seconds
+from server import copy_in, psql, seconds
 
 # The number of words of a clue, and how they are changed.
 CLUES = [(8, 0), (12, 0), (12, "15 %"), (12, "each"), (12, 2), (12, "moved"), (15, 1), (15, 2), (15, 3), (25, 4),
          (60, 9)]
+# The least shares of a clue by which it is looked for.
 SHARES = 0.5, 0.6, 0.7, 0.8
 
 
@@ -28,13 +28,13 @@ def main():
     kinds = {Path(file).stem: [json.loads(line)["text"] for line in Path(file).read_text().split("\n") if line]
              for file in files}
     load(kinds, count)
-    index()
-    report(kinds, count)
+    index_passages()
+    report_clues(kinds, count)
 
 
 def load(kinds, count):
     psql("DROP TABLE IF EXISTS docs, clues",
-         "CREATE TABLE docs (id integer GENERATED ALWAYS AS IDENTITY, kind text, body text, hashes bigint[])",
+         "CREATE TABLE docs (id integer GENERATED ALWAYS AS IDENTITY, kind text, body text, passages bigint[])",
          "CREATE TABLE clues (kind text, words integer, changed text, text_number integer, clue text, original text)")
     copy_in("docs (kind, body)", ((kind, text) for kind, texts in kinds.items() for text in texts))
     first = 1
@@ -43,19 +43,19 @@ def load(kinds, count):
         first += len(texts)
 
 
-def index():
-    took = seconds("UPDATE docs SET hashes = simhash_passages(body)")
-    psql("VACUUM FULL docs", "CREATE INDEX docs_hashes ON docs USING gin (hashes)",
+def index_passages():
+    took = seconds("UPDATE docs SET passages = simhash_passages(body)")
+    psql("VACUUM FULL docs", "CREATE INDEX docs_passages ON docs USING gin (passages)",
          "CREATE INDEX docs_id ON docs (id)", "ANALYZE docs")
-    summary = "SELECT count(*), sum(cardinality(hashes)), pg_relation_size('docs_hashes') / 1000000 FROM docs"
+    summary = "SELECT count(*), sum(cardinality(passages)), pg_relation_size('docs_passages') / 1000000 FROM docs"
     print("{} texts, {} passages, an index of {} MB".format(*psql(summary)[0]), f"in {took:.1f} s\n")
 
 
-def report(kinds, count):
+def report_clues(kinds, count):
     print("Candidates, and found by a share of .5, .6, .7, .8; wrong finds of a clue: of its kind, of 100,000 others")
     for kind in kinds:
         for length, changed in CLUES:
-            clues_and_docs = (f"FROM clues AS c JOIN docs AS d ON {{}} WHERE c.kind = '{kind}' AND words = {length} "
+            clues_and_docs = (f"FROM clues JOIN docs ON {{}} WHERE clues.kind = '{kind}' AND words = {length} "
                               f"AND changed = '{changed}'")
             print(f"{kind:<8} {length:>3} words, {changed:>5} changed:", *own_texts_found(clues_and_docs),
                   "| wrong", *wrong_finds(clues_and_docs, count), flush=True)
@@ -63,7 +63,7 @@ def report(kinds, count):
 
 def own_texts_found(clues_and_docs):
     """The share of the clues' own texts that are candidates, and that have each share of the clue."""
-    psql("DROP TABLE IF EXISTS own", "CREATE TABLE own AS SELECT hashes && simhash_clue(clue) AS is_candidate, "
+    psql("DROP TABLE IF EXISTS own", "CREATE TABLE own AS SELECT passages && simhash_clue(clue) AS is_candidate, "
          f"simhash_coverage(body, clue) AS share {clues_and_docs.format('id = text_number')}")
     shares = ", ".join(f"round(avg((is_candidate AND share >= {share})::integer), 3)" for share in SHARES)
     return psql(f"SELECT round(avg(is_candidate::integer), 3), {shares} FROM own")[0]
@@ -71,13 +71,14 @@ def own_texts_found(clues_and_docs):
 
 def wrong_finds(clues_and_docs, count):
     """The wrong finds of a clue by the share, in its kind and in 100,000 texts of other kinds; and the candidates."""
-    psql("DROP TABLE IF EXISTS others", "CREATE TABLE others AS SELECT d.kind = c.kind AS is_same, "
-         "simhash_coverage(body, clue) AS share, simhash_coverage(body, original) AS before "
-         + clues_and_docs.format("hashes && simhash_clue(clue)"), enable_seqscan="off")
-    own_kind = f"(SELECT c.kind {clues_and_docs.format('id = text_number')} LIMIT 1)"
+    psql("DROP TABLE IF EXISTS others", "CREATE TABLE others AS SELECT docs.kind = clues.kind AS is_same_kind, "
+         "simhash_coverage(body, clue) AS share, simhash_coverage(body, original) AS original_share "
+         + clues_and_docs.format("passages && simhash_clue(clue)"), enable_seqscan="off")
+    own_kind = f"(SELECT clues.kind {clues_and_docs.format('id = text_number')} LIMIT 1)"
     others = f"(SELECT count(*) / 1e5 FROM docs WHERE kind <> {own_kind})"
-    rates = [f"round(count(*) FILTER (WHERE {same} AND before < .8 AND share >= {share}) / {count}. / {texts}, 4)"
-             for same, texts in (("is_same", "1"), ("NOT is_same", f"nullif({others}, 0)")) for share in SHARES]
+    rates = [
+        f"round(count(*) FILTER (WHERE {which} AND original_share < .8 AND share >= {share}) / {count}. / {texts}, 4)"
+        for which, texts in (("is_same_kind", "1"), ("NOT is_same_kind", f"nullif({others}, 0)")) for share in SHARES]
     return psql(f"SELECT {', '.join(rates)}, round(count(*) / {count}., 1) FROM others")[0]
 
 
@@ -88,23 +89,24 @@ def clues_of(kind, texts, first, count):
     for length, changed in CLUES:
         made = 0
         while made < count:
-            index = rng.randrange(len(texts))
-            if len(words[index]) <= length:
+            number = rng.randrange(len(texts))
+            own_words = words[number]
+            if len(own_words) <= length:
                 continue
-            start = rng.randrange(len(words[index]) - length)
-            original = words[index][start : start + length]
-            clue = changed_words(original, changed, words[index], words, rng)
+            start = rng.randrange(len(own_words) - length)
+            original = own_words[start : start + length]
+            clue = change_words(original, changed, own_words, words, rng)
             made += 1
-            yield kind, length, changed, first + index, " ".join(clue), " ".join(original)
+            yield kind, length, changed, first + number, " ".join(clue), " ".join(original)
 
 
-def changed_words(original, changed, own_words, words, rng):
+def change_words(original, changed, own_words, words, rng):
     """A clue, changed by words of all texts, or of its own text if one is moved."""
     clue = original.copy()
     replacements = {"moved": 0, "15 %": int(0.15 * len(clue) + rng.random()),
                     "each": sum(rng.random() < 0.15 for _ in clue)}.get(changed, changed)
-    for index in rng.sample(range(len(clue)), replacements):
-        clue[index] = rng.choice(rng.choice([text for text in rng.choices(words, k=9) if text]))
+    for position in rng.sample(range(len(clue)), replacements):
+        clue[position] = rng.choice(rng.choice([text for text in rng.choices(words, k=9) if text]))
     if changed == "moved":
         del clue[rng.randrange(1, len(clue) - 1)]
         clue.insert(rng.randrange(1, len(clue)), rng.choice(own_words))

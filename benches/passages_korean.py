@@ -4,8 +4,8 @@
 
 FOLDER has the HTML of a Korean text, such as /usr/share/doc/installation-guide-amd64/ko of Debian. The texts are its
 paragraphs of more than 60 Hangul syllables. A clue is a row of words of one of 400 of them, in which spaces are removed
-or moved, or the particle that a word ends in is another one. Wrong finds are those of 100 unchanged clues. A find is
-wrong if the text does not contain the unchanged clue. Needs the package pg_simhash.
+or moved, or the particle that a word ends in is another one. A find is wrong if the text does not contain the clue:
+wrong finds are counted for 100 unchanged clues. Needs the package pg_simhash.
 """
 
 import html
@@ -16,10 +16,11 @@ from pathlib import Path
 
 import pg_simhash
 
-TEXT_CLUES, UNCHANGED_CLUES, MIN_SYLLABLES = 400, 100, 60
+MAX_CLUES, MAX_UNCHANGED_CLUES, MIN_SYLLABLES = 400, 100, 60
 PARTICLES = "은는이가을를의에로과와도"
 TOKENS = "words", "chars"
-OPTIONS = [(tokens, share) for tokens in TOKENS for share in (0.8, 0.6)]
+# The tokens, and the least share of a clue, by which it is looked for.
+COLUMNS = [(tokens, share) for tokens in TOKENS for share in (0.8, 0.6)]
 
 
 def main():
@@ -27,9 +28,9 @@ def main():
     print(f"{len(texts)} texts of {sum(len(text.encode()) for text in texts) // len(texts)} bytes; passages of a text:",
           *(f"{tokens} {sum(len(pg_simhash.passages(text, tokens=tokens)) for text in texts) / len(texts):.1f}"
             for tokens in TOKENS))
-    print(f"\n{'clue':<42}", *(f"{tokens} {share}" for tokens, share in OPTIONS))
+    print(f"\n{'clue':<42}", *(f"{tokens} {share}" for tokens, share in COLUMNS))
     for length in 8, 12, 20:
-        report(length, texts)
+        report_clues(length, texts)
 
 
 def read_texts(folder):
@@ -39,21 +40,21 @@ def read_texts(folder):
     return list(dict.fromkeys(text for text in paragraphs if len(re.findall("[가-힣]", text)) > MIN_SYLLABLES))
 
 
-def report(length, texts):
+def report_clues(length, texts):
     rng = random.Random(7)
     clues = draw_clues(length, texts, rng)
     for label, change in CHANGES.items():
         changed = [(text, change(list(words), rng)) for text, words in clues]
-        show(f"{length} words, {label}", [f"{share_found(changed, *options):.2f}" for options in OPTIONS])
-    unchanged = [" ".join(words) for _, words in clues[:UNCHANGED_CLUES]]
-    show(f"{length} words, wrong", [wrong_finds(unchanged, texts, *options) for options in OPTIONS])
+        print_row(f"{length} words, {label}", [f"{share_found(changed, *options):.2f}" for options in COLUMNS])
+    unchanged = [" ".join(words) for _, words in clues[:MAX_UNCHANGED_CLUES]]
+    print_row(f"{length} words, wrong", [wrong_finds(unchanged, texts, *options) for options in COLUMNS])
 
 
 def draw_clues(length, texts, rng):
     """Some of the texts that are long enough, each with some of its words in a row."""
-    long = [text for text in texts if len(text.split()) >= length]
+    long_texts = [text for text in texts if len(text.split()) >= length]
     clues = []
-    for text in rng.sample(long, min(TEXT_CLUES, len(long))):
+    for text in rng.sample(long_texts, min(MAX_CLUES, len(long_texts))):
         words = text.split()
         start = rng.randrange(len(words) - length + 1)
         clues.append((text, words[start : start + length]))
@@ -69,16 +70,16 @@ def wrong_finds(clues, texts, tokens, share):
                for clue in clues for text in texts if clue not in text)
 
 
-def show(label, figures):
+def print_row(label, figures):
     print(f"{label:<42}", *(f"{figure:>9}" for figure in figures), flush=True)
 
 
-def without_spaces(words, rng):
+def remove_spaces(words, rng):
     """Removes every third space."""
     return "".join(word + " " * (index % 3 != 1) for index, word in enumerate(words)).strip()
 
 
-def moved_spaces(words, rng):
+def move_spaces(words, rng):
     """Moves the last letter of every third word to the next one."""
     for index in range(0, len(words) - 1, 3):
         if len(words[index]) > 1:
@@ -86,20 +87,20 @@ def moved_spaces(words, rng):
     return " ".join(words)
 
 
-def other_particles(step):
-    """Replaces every particle, or every second one."""
+def replace_particles(every):
+    """Replaces each particle if `every` is 1, every second one if it is 2."""
     def change(words, rng):
         ending = [index for index, word in enumerate(words) if len(word) > 1 and word[-1] in PARTICLES]
-        for index in ending[::step]:
+        for index in ending[::every]:
             words[index] = words[index][:-1] + rng.choice(PARTICLES.replace(words[index][-1], ""))
         return " ".join(words)
     return change
 
 
 CHANGES = {
-    "unchanged": lambda words, rng: " ".join(words), "every third space gone": without_spaces,
-    "a space moved in every third": moved_spaces, "every second particle": other_particles(2),
-    "each particle": other_particles(1),
+    "unchanged": lambda words, rng: " ".join(words), "every third space gone": remove_spaces,
+    "a space moved in every third": move_spaces, "every second particle": replace_particles(2),
+    "each particle": replace_particles(1),
 }
 
 if __name__ == "__main__":

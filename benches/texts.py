@@ -5,31 +5,31 @@ import json
 import random
 
 EXCERPT_LENGTH = 300
-EXCERPTS = 1, 9
+MIN_EXCERPTS, MAX_EXCERPTS = 1, 9
 
 
-class Texts:
+class RandomTexts:
     """A sequence of random texts, which is the same in each run."""
 
     def __init__(self, files):
         self.rng = random.Random(4)
-        self.excerpts_of = [list(excerpts(file)) for file in files]
-        self.counts = list(map(len, self.excerpts_of))
+        self.excerpts_by_file = [list(read_excerpts(file)) for file in files]
+        self.counts = list(map(len, self.excerpts_by_file))
 
     def draw(self):
-        (of_one_file,) = self.rng.choices(self.excerpts_of, self.counts)
-        return "\n".join(self.rng.choices(of_one_file, k=self.rng.randint(*EXCERPTS)))
+        (excerpts_of_file,) = self.rng.choices(self.excerpts_by_file, self.counts)
+        return "\n".join(self.rng.choices(excerpts_of_file, k=self.rng.randint(MIN_EXCERPTS, MAX_EXCERPTS)))
 
 
-def excerpts(file):
-    with open(file) as lines:
-        for line in lines:
+def read_excerpts(file):
+    with open(file) as documents:
+        for document in documents:
             excerpt = ""
-            for part in json.loads(line)["text"].splitlines():
-                if excerpt and len(excerpt) + len(part) > EXCERPT_LENGTH:
+            for line in json.loads(document)["text"].splitlines():
+                if excerpt and len(excerpt) + len(line) > EXCERPT_LENGTH:
                     yield excerpt
                     excerpt = ""
-                excerpt += part[:EXCERPT_LENGTH] + "\n"
-            # A rest shorter than half of that is left out.
+                excerpt += line[:EXCERPT_LENGTH] + "\n"
+            # The end of a document is left out if it is shorter than half of EXCERPT_LENGTH.
             if len(excerpt) > EXCERPT_LENGTH // 2:
                 yield excerpt

@@ -5,132 +5,146 @@
 In tables of ROWS rows and of a tenth of them, all within distance 3: uniform fingerprints, and those of texts (the file
 FINGERPRINTS, from fingerprints.rs), of which one in ten is a copy of another with 1 to 3 bits flipped. Then memory.
 
-Needs PYTHONPATH=benches, and psql's environment (PGHOST and so on) pointing to a server with pg_simhash. Everything is
-warm. The statements take turns, in every other run in the opposite order; medians of RUNS runs, and of their ratios.
+Everything is warm. The statements take turns, in every other run in the opposite order; medians of RUNS runs, and of
+their ratios.
 """
 
 import sys
 from statistics import median
 
-from bars import in_turns, print_bars, ratio
-from measured import BAR_ROWS, BATCH_STATEMENTS, MEMORY
-from statements import psql, seconds, value
+from bars import measure_in_turns, print_bars, ratio
+from batch.batch_statements import BATCH_STATEMENTS, ENOUGH_MEMORY
+from server import print_conditions, psql, seconds, uniform_rows, value
 
-# The most that all pairs of the largest table may take, in sorts of its fingerprints.
-SORTS = {"uniform": 1.2, "text": 1.8}
+# The most that all pairs of the smaller table may take: in seconds, or in sorts of its fingerprints.
+MAX_SMALL_SECONDS, MAX_SMALL_SORTS = 1.0, 2
+# The most that all pairs of the larger table may take: in sorts of its fingerprints, and as a multiple of the smaller.
+MAX_SORTS, MAX_GROWTH = {"uniform": 1.2, "text": 1.8}, 15
 
 
 def main():
     runs, rows, fingerprints = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     sizes = rows // 10, rows
-    print(
-        f"shared_buffers {value('SHOW shared_buffers')}, work_mem {MEMORY['work_mem']}, no JIT, no parallel workers;"
-        f" at distance 3; medians of {runs} runs, in seconds"
-    )
-    judged = []
+    print_conditions(["shared_buffers", "work_mem"], runs, ", in seconds; no JIT, no parallel workers; at distance 3",
+                     **ENOUGH_MEMORY)
+    bars = []
     for distribution in ("uniform", "text"):
         load(distribution, rows, fingerprints)
         tables = {size: f"batch_{distribution}_{size}" for size in sizes}
         for size, table in tables.items():
-            psql(f"CREATE UNLOGGED TABLE {table} AS SELECT * FROM {distribution} WHERE id <= {size}")
-            psql(f"VACUUM ANALYZE {table}")
-        judged += judge(distribution, tables, measure(tables.values(), runs))
-    judged += measure_identical(sizes[0], runs)
+            psql(f"CREATE UNLOGGED TABLE {table} AS SELECT * FROM {distribution} WHERE id <= {size}",
+                 f"VACUUM ANALYZE {table}")
+        times = measure_tables(tables.values(), runs)
+        for size, table in tables.items():
+            pairs, clusters = count_results(table)
+            print(f"\n{distribution}, {size:,} rows: {pairs:,} pairs, {clusters:,} clusters")
+            report_times(table, times)
+        bars += bars_of(distribution, tables, times)
+    bars += compare_identical_with_distinct(sizes[0], runs)
     report_memory(f"batch_uniform_{rows}", rows)
-    print()
-    if rows != BAR_ROWS:
-        print(f"The bars are for {BAR_ROWS:,} rows and a tenth; here for {rows:,}:")
-    print_bars(judged)
+    print_bars(bars, rows)
 
 
 def load(distribution, rows, fingerprints):
+    """Makes a table named like the distribution."""
     if distribution == "uniform":
-        psql(
-            f"CREATE UNLOGGED TABLE uniform AS SELECT i AS id, hashint8extended(i, 0) AS fp"
-            f" FROM generate_series(1, {rows}::bigint) AS i"
-        )
+        psql(f"CREATE UNLOGGED TABLE uniform AS {uniform_rows(1, rows)}")
         return
-    psql("CREATE UNLOGGED TABLE fingerprints (id bigint, fp bigint)", f"\\copy fingerprints FROM '{fingerprints}'")
-    # A copy differs in one of the lowest 21 bits, maybe one of the next 21 and one of the next. h is not negative.
+    psql("CREATE UNLOGGED TABLE fingerprints (id bigint, fingerprint bigint)",
+         f"\\copy fingerprints FROM '{fingerprints}'")
+    # A copy differs from its original in one of the lowest 21 bits and, in two of three rows, in one of the next 21
+    # bits; in one of three rows, also in one of the 21 after these. `hash` is never negative.
     psql(
         f"""CREATE UNLOGGED TABLE text AS
-        SELECT f.id, CASE WHEN f.id % 10 = 0
-            THEN original.fp # (1::bigint << (h % 21)::integer)
-                # CASE WHEN h % 3 > 0 THEN 1::bigint << (21 + h / 21 % 21)::integer ELSE 0 END
-                # CASE WHEN h % 3 > 1 THEN 1::bigint << (42 + h / 441 % 21)::integer ELSE 0 END
-            ELSE f.fp END AS fp
-        FROM fingerprints AS f CROSS JOIN LATERAL (SELECT hashint8extended(f.id, 1) & 9007199254740991) AS hash (h)
+        SELECT own.id, CASE WHEN own.id % 10 = 0
+            THEN original.fingerprint # (1::bigint << (hash % 21)::integer)
+                # CASE WHEN hash % 3 > 0 THEN 1::bigint << (21 + hash / 21 % 21)::integer ELSE 0 END
+                # CASE WHEN hash % 3 > 1 THEN 1::bigint << (42 + hash / 441 % 21)::integer ELSE 0 END
+            ELSE own.fingerprint END AS fingerprint
+        FROM fingerprints AS own
+            CROSS JOIN LATERAL (SELECT hashint8extended(own.id, 1) & 9007199254740991) AS hashes (hash)
             JOIN fingerprints AS original
-            ON original.id = CASE WHEN f.id % 10 = 0 THEN f.id / 100 * 10 + 1 + h % 9 ELSE f.id END
-        WHERE f.id <= {rows} ORDER BY f.id""",
-        **MEMORY,
+            ON original.id = CASE WHEN own.id % 10 = 0 THEN own.id / 100 * 10 + 1 + hash % 9 ELSE own.id END
+        WHERE own.id <= {rows} ORDER BY own.id""",
+        **ENOUGH_MEMORY,
     )
 
 
-def measure(tables, runs):
+def measure_tables(tables, runs):
     """Seconds of each statement of each table, in each run."""
-    times = {(name, table): [] for table in tables for name in BATCH_STATEMENTS}
-    for table in tables:
-        psql(f"SELECT count(*) FROM {table}")
-    for name, table in in_turns(list(times), runs):
-        times[name, table].append(seconds(BATCH_STATEMENTS[name].format(table=table), **MEMORY))
-    return times
+    psql(*(f"SELECT count(*) FROM {table}" for table in tables))
+    return measure_in_turns([(name, table) for table in tables for name in BATCH_STATEMENTS], runs, measure_statement)
 
 
-def judge(distribution, tables, times):
-    for size, table in tables.items():
-        pairs = int(value(BATCH_STATEMENTS["pairs"].format(table=table), **MEMORY))
-        count_clusters = BATCH_STATEMENTS["clusters"].format(table=table).replace("count(", "count(DISTINCT ")
-        clusters = int(value(count_clusters, **MEMORY))
-        print(f"\n{distribution}, {size:,} rows: {pairs:,} pairs, {clusters:,} clusters")
-        for name in BATCH_STATEMENTS:
-            measured = times[name, table]
-            print(f"  {name:<10} {median(measured):>8.3f}   {ratio(measured, times['sort', table]):>6.2f} x sort")
-    sys.stdout.flush()
-    (few, small), (many, large) = tables.items()
-    seconds_small, sorts_small = median(times["pairs", small]), ratio(times["pairs", small], times["sort", small])
-    sorts_large = ratio(times["pairs", large], times["sort", large])
-    growth = ratio(times["pairs", large], times["pairs", small])
-    bar = SORTS[distribution]
+def measure_statement(case):
+    name, table = case
+    return seconds(BATCH_STATEMENTS[name].format(table=table), **ENOUGH_MEMORY)
+
+
+def count_results(table):
+    """The numbers of pairs and of clusters."""
+    count_clusters = BATCH_STATEMENTS["clusters"].replace("count(", "count(DISTINCT ")
+    return (int(value(statement.format(table=table), **ENOUGH_MEMORY))
+            for statement in (BATCH_STATEMENTS["pairs"], count_clusters))
+
+
+def report_times(table, times):
+    for name in BATCH_STATEMENTS:
+        sorts = ratio(times[name, table], times["sort", table])
+        print(f"  {name:<10} {median(times[name, table]):>8.3f}   {sorts:>6.2f} x sort", flush=True)
+
+
+def bars_of(distribution, tables, times):
+    """The bars of all pairs, in the smaller and the larger of the tables, which are given by their numbers of rows."""
+    small, large = tables
+    pairs = {size: times["pairs", table] for size, table in tables.items()}
+    sorts = {size: ratio(pairs[size], times["sort", table]) for size, table in tables.items()}
+    small_seconds, growth, max_sorts = median(pairs[small]), ratio(pairs[large], pairs[small]), MAX_SORTS[distribution]
     return [
         (
-            f"{distribution}, all pairs of {few:,}: {seconds_small:.2f} s, {sorts_small:.2f} sorts,"
-            " bar 1.0 s or 2 sorts", seconds_small <= 1 or sorts_small <= 2,
+            f"{distribution}, all pairs of {small:,}: {small_seconds:.2f} s, {sorts[small]:.2f} sorts,"
+            f" bar {MAX_SMALL_SECONDS} s or {MAX_SMALL_SORTS} sorts",
+            small_seconds <= MAX_SMALL_SECONDS or sorts[small] <= MAX_SMALL_SORTS,
         ),
-        (f"{distribution}, all pairs of {many:,}: {sorts_large:.2f} sorts, bar {bar}", sorts_large <= bar),
-        (f"{distribution}, growth from {few:,} to {many:,}: {growth:.1f} times, bar 15", growth <= 15),
+        (f"{distribution}, all pairs of {large:,}: {sorts[large]:.2f} sorts, bar {max_sorts}",
+         sorts[large] <= max_sorts),
+        (f"{distribution}, growth from {small:,} to {large:,}: {growth:.1f} times, bar {MAX_GROWTH}",
+         growth <= MAX_GROWTH),
     ]
 
 
-def measure_identical(rows, runs):
-    psql(f"CREATE UNLOGGED TABLE identical AS SELECT id, 42::bigint AS fp FROM batch_uniform_{rows}")
-    psql("VACUUM ANALYZE identical")
-    distinct, same = [], []
-    for _ in range(runs):
-        distinct.append(seconds(BATCH_STATEMENTS["clusters"].format(table=f"batch_uniform_{rows}"), **MEMORY))
-        same.append(seconds(BATCH_STATEMENTS["clusters"].format(table="identical"), **MEMORY))
-    times_as_long = ratio(same, distinct)
-    print(f"\nclusters of {rows:,} rows: all distinct {median(distinct):.3f} s, all identical {median(same):.3f} s")
+def compare_identical_with_distinct(rows, runs):
+    """Prints the times of the clusters of equal and of distinct fingerprints; returns the bar of their ratio."""
+    psql(f"CREATE UNLOGGED TABLE identical AS SELECT id, 42::bigint AS fingerprint FROM batch_uniform_{rows}",
+         "VACUUM ANALYZE identical")
+    cases = [("clusters", f"batch_uniform_{rows}"), ("clusters", "identical")]
+    distinct, identical = measure_in_turns(cases, runs, measure_statement).values()
+    times_as_long = ratio(identical, distinct)
+    print(f"\nclusters of {rows:,} rows: all distinct {median(distinct):.3f} s,"
+          f" all identical {median(identical):.3f} s")
     line = f"clusters of {rows:,} identical fingerprints: {times_as_long:.2f} times as long as of distinct ones, bar 1"
     return [(line, times_as_long <= 1)]
 
 
 def report_memory(table, rows):
-    """The most memory that a backend has had (shared buffers that it has touched included)."""
+    """Prints the most memory that a backend has had (shared buffers that it has touched included)."""
     peak_kilobytes = "SELECT substring(pg_read_file('/proc/self/status', 0, 10000, true) FROM 'VmHWM:\\s*(\\d+) kB')"
-    tables = {
+    sources = {
         "distinct fingerprints": table,
-        "some equal": f"(SELECT id, CASE WHEN id % 10 = 0 THEN 1 ELSE fp END AS fp FROM {table} OFFSET 0) AS x",
-        "ids of 2 to 9 bytes": f"(SELECT id::text AS id, fp FROM {table} OFFSET 0) AS x",
+        "some equal": f"(SELECT id, CASE WHEN id % 10 = 0 THEN 1 ELSE fingerprint END AS fingerprint"
+        f" FROM {table} OFFSET 0) AS source",
+        "ids of 2 to 9 bytes": f"(SELECT id::text AS id, fingerprint FROM {table} OFFSET 0) AS source",
     }
     print(f"\nmost memory of a backend, {rows:,} rows, in bytes a row; beyond the caller's arrays, or the window")
-    for label, source in tables.items():
+    all_pairs = "simhash_pairs(ids, fingerprints)"
+    for label, source in sources.items():
         peaks = {}
         for name in ("arrays", "pairs", "window", "clusters"):
-            # A window keeps what exceeds work_mem on disk. The pairs of equal fingerprints are too many to be listed.
-            settings = MEMORY if name in ("arrays", "pairs") else {"work_mem": "4MB"}
-            one_pair = "LATERAL (SELECT simhash_pairs(ids, fps) LIMIT 1) AS y"
-            statement = BATCH_STATEMENTS[name].replace("simhash_pairs(ids, fps)", one_pair)
+            # A window stores on disk what exceeds work_mem. The pairs of equal fingerprints are too many to list, so
+            # one pair is read.
+            settings = ENOUGH_MEMORY if name in ("arrays", "pairs") else {"work_mem": "4MB"}
+            one_pair = f"LATERAL (SELECT {all_pairs} LIMIT 1) AS first_pair"
+            statement = BATCH_STATEMENTS[name].replace(all_pairs, one_pair)
             (*_, (kilobytes,)) = psql(statement.format(table=source), peak_kilobytes, **settings)
             peaks[name] = int(kilobytes) * 1024 / rows
         for name, caller in (("pairs", "arrays"), ("clusters", "window")):

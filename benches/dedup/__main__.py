@@ -13,8 +13,6 @@ pair whose resemblance J (of the sets of 5-character shingles) is at least 0.5.
   earlier rows that stay. Left is the number of near pairs among the rows that stay.
 - In a cluster, precision is the share of the pairs of rows that are near and share a cluster whose J is at least 0.8.
   Recall is the share of the pairs with J >= 0.9 that share a cluster.
-
-Needs psql's environment (PGHOST and so on) pointing to a server with pg_simhash, and PYTHONPATH=benches.
 """
 
 import gzip
@@ -23,7 +21,7 @@ import pathlib
 import sys
 
 from bars import verdict
-from statements import copy_in, psql, value
+from server import copy_in, psql, value
 
 # Precision and recall that a set must reach by the default criterion, by the first word of its name. Sets of paragraphs
 # have no bar: in a short text, a changed word is a larger share of its words than of the shingles that decide about J.
@@ -40,56 +38,65 @@ def main():
         name = documents.name.removesuffix(".jsonl.gz")
         load(documents, documents.with_name(f"{name}.pairs.tsv.gz"))
         print(f"\n{name}: {value('SELECT count(*) FROM docs')} documents")
-        report_guards(name, missed)
-        report_duplicates(name)
-        report_clusters(name, missed)
+        missed += report(name, "guard", "marked  names a marked row", guard_figures(), GUARD_BARS)
+        report(name, "duplicate_of", " found  left", duplicate_figures(), {})
+        missed += report(name, "cluster", " pairs", cluster_figures(), CLUSTER_BARS)
         report_estimates()
     print("\n" + ("MISSED: " + "; ".join(missed) if missed else "All bars are reached."))
 
 
-def report_guards(name, missed):
-    """Adds the bars that are missed to `missed`."""
-    print(f"{'guard':<28}{'precision':>10}{'recall':>8}{'marked':>8}  names a marked row")
+def report(name, heading, columns, figures, bars):
+    """Prints the figures of a set; returns the bar, which is that of the default criterion, if it is missed."""
+    print(f"{heading:<28} precision  recall  {columns}")
+    missed = []
+    for label, (precision, recall, count, *rest) in figures:
+        line = f"  {label:<26}{precision:>10.3f}{recall:>8.3f}{count:>8}  {' '.join(map(str, rest))}"
+        bar = bars.get(name.split("-")[0])
+        if bar and label == "default":
+            is_reached = precision >= bar[0] and recall >= bar[1]
+            line += f"  bar {bar[0]:.3f} / {bar[1]:.2f}: {verdict(is_reached)}"
+            missed += [] if is_reached else [f"{name} {heading}"]
+        print(line.rstrip(), flush=True)
+    return missed
+
+
+def guard_figures():
     for label, criterion in CRITERIA.items():
-        report(name, label, guard_docs(criterion, "body"), GUARD_BARS, missed)
+        yield label, guard_docs(criterion, "body")
     for distance in DISTANCES:
         criterion = f'{{"max_distance": {distance}, "resemblance": null}}'
-        report(name, f"{distance} alone", guard_docs(criterion, "simhash"))
+        yield f"{distance} alone", guard_docs(criterion, "simhash")
 
 
-def report_duplicates(name):
-    print(f"{'duplicate_of':<28}{'precision':>10}{'recall':>8}{'found':>8}  left")
+def duplicate_figures():
+    return ((label, find_duplicates(criterion)) for label, criterion in CRITERIA.items())
+
+
+def cluster_figures():
     for label, criterion in CRITERIA.items():
-        report(name, label, find_duplicates(criterion))
-
-
-def report_clusters(name, missed):
-    """Adds the bars that are missed to `missed`."""
-    print(f"{'cluster':<28}{'precision':>10}{'recall':>8}{'pairs':>8}")
-    for label, criterion in CRITERIA.items():
-        report(name, label, cluster_texts(criterion, "{}"), CLUSTER_BARS, missed)
+        yield label, cluster_texts(criterion, "{}")
     weights = '{"weights": %s}' % value("SELECT simhash_weights(body, '{}') FROM docs")
-    report(name, "weights of the table", cluster_texts(weights, weights))
+    yield "weights of the table", cluster_texts(weights, weights)
     for distance in DISTANCES:
         are_near = f"hamming(simhash(a.body), simhash(b.body)) <= {distance}"
-        report(name, f"{distance} alone", cluster_docs(f"simhash(body), {distance}", are_near, "{}"))
+        yield f"{distance} alone", cluster_docs(f"simhash(body), {distance}", are_near, "{}")
 
 
 def report_estimates():
     """Prints by what factor the planner's estimate of near rows misses their number."""
     psql("SELECT simhash_index('docs', 'body')",
-         """CREATE OR REPLACE FUNCTION expected(query text) RETURNS float8 LANGUAGE plpgsql AS $$
+         """CREATE OR REPLACE FUNCTION estimated_rows(query text) RETURNS float8 LANGUAGE plpgsql AS $$
             DECLARE plan jsonb;
             BEGIN
                 EXECUTE format('EXPLAIN (FORMAT JSON) SELECT FROM docs WHERE simhash_near(body, %L)', query) INTO plan;
                 RETURN plan #>> '{0,Plan,Plan Rows}';
             END $$""")
     ((median, share, worst),) = psql("""
-        SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY error), avg((error <= 10)::integer), max(error)
-        FROM (SELECT body FROM docs WHERE simhash(body) IS NOT NULL ORDER BY md5(id::text) LIMIT 500) AS q,
-            LATERAL (SELECT expected(q.body) AS rows, count(*) AS near
-                FROM docs WHERE simhash_near(docs.body, q.body)) AS counted,
-            LATERAL greatest(rows / near, near / rows) AS error""")
+        SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY factor), avg((factor <= 10)::integer), max(factor)
+        FROM (SELECT body FROM docs WHERE simhash(body) IS NOT NULL ORDER BY md5(id::text) LIMIT 500) AS queries,
+            LATERAL (SELECT estimated_rows(queries.body) AS estimated, count(*) AS counted
+                FROM docs WHERE simhash_near(docs.body, queries.body)) AS numbers,
+            LATERAL greatest(estimated / counted, counted / estimated) AS factor""")
     print(f"estimates: median {float(median):.1f}, within 10 for {float(share):.3f}, at worst {float(worst):.0f}")
 
 
@@ -99,8 +106,7 @@ def load(documents, true_pairs):
     numbers = {text["id"]: number for number, text in enumerate(texts, 1)}
     with gzip.open(true_pairs, "rt") as lines:
         pairs = [line.rstrip("\n").split("\t") for line in lines]
-    psql("DROP TABLE IF EXISTS docs, true_pairs",
-         "CREATE TABLE docs (id integer PRIMARY KEY, body text, same_as integer)",
+    psql("DROP TABLE IF EXISTS docs, true_pairs", "CREATE TABLE docs (id integer PRIMARY KEY, body text)",
          "CREATE TABLE true_pairs (a integer, b integer, j double precision)")
     copy_in("docs (id, body)", ((numbers[text["id"]], text["text"]) for text in texts))
     copy_in("true_pairs", ((*sorted((numbers[a], numbers[b])), j) for a, b, j in pairs))
@@ -128,10 +134,9 @@ def guard_docs(criterion, source):
                     INSERT INTO marked VALUES (doc.id, doc.body);
                 END LOOP;
             END $$""")
-    chained = value("SELECT coalesce(avg((b.same_as IS NOT NULL)::integer), 0)"
-                    " FROM marked AS a JOIN marked AS b ON a.same_as = b.id")
-    join_of_earlier = "JOIN marked ON marked.id = a AND same_as IS NULL"
-    return (*judge("SELECT id FROM marked WHERE same_as IS NOT NULL", join_of_earlier), f"{float(chained):.3f}")
+    names_marked = value("SELECT coalesce(avg((named.same_as IS NOT NULL)::integer), 0)"
+                         " FROM marked JOIN marked AS named ON marked.same_as = named.id")
+    return *precision_and_recall("marked"), f"{float(names_marked):.3f}"
 
 
 def find_duplicates(criterion):
@@ -140,15 +145,14 @@ def find_duplicates(criterion):
          "SELECT simhash_index('results', 'body', bands => 12)")
     left = value(f"""SELECT count(*) FROM results AS a JOIN results AS b
         ON a.same_as IS NULL AND b.same_as IS NULL AND a.id < b.id AND {near_condition(criterion)}""")
-    join_of_earlier = "JOIN results ON results.id = a AND same_as IS NULL"
-    return (*judge("SELECT id FROM results WHERE same_as IS NOT NULL", join_of_earlier), left)
+    return *precision_and_recall("results"), left
 
 
-def judge(query, join_of_earlier):
-    """Precision, recall and number of the rows that a query finds, by the earlier rows that a clause joins."""
+def precision_and_recall(table):
+    """Precision, recall and number of the duplicates in a table: its rows with same_as. Rows without it stay."""
     ((correct, count, expected, recalled),) = psql(f"""
-        WITH found AS ({query}),
-            earlier AS (SELECT b AS id, max(j) AS j FROM true_pairs {join_of_earlier} GROUP BY b)
+        WITH found AS (SELECT id FROM {table} WHERE same_as IS NOT NULL), earlier AS (
+            SELECT b AS id, max(j) AS j FROM true_pairs JOIN {table} ON id = a AND same_as IS NULL GROUP BY b)
         SELECT count(*) FILTER (WHERE found.id IS NOT NULL AND j >= 0.8), (SELECT count(*) FROM found),
             count(*) FILTER (WHERE j >= 0.9), count(*) FILTER (WHERE found.id IS NOT NULL AND j >= 0.9)
         FROM earlier FULL JOIN found ON found.id = earlier.id""")
@@ -160,27 +164,17 @@ def cluster_texts(criterion, options):
 
 
 def cluster_docs(arguments, are_near, options):
+    """Precision, recall and the number of the near pairs in clusters. `are_near` is a condition on the rows a and b."""
     psql("DROP TABLE IF EXISTS results", f"""CREATE TABLE results AS
         SELECT id, body, simhash_cluster(id, {arguments}) OVER (ORDER BY id) AS cluster FROM docs""",
          f"SELECT simhash_index('results', 'body', {quoted(options)}, bands => 12)")
-    ((correct, edges),) = psql(f"""
-        WITH edges AS (SELECT a.id AS a, b.id AS b FROM results AS a JOIN results AS b
+    ((correct, count),) = psql(f"""
+        WITH clustered_pairs AS (SELECT a.id AS a, b.id AS b FROM results AS a JOIN results AS b
             ON a.id < b.id AND a.cluster = b.cluster AND {are_near})
-        SELECT count(*) FILTER (WHERE j >= 0.8), count(*) FROM edges LEFT JOIN true_pairs USING (a, b)""")
+        SELECT count(*) FILTER (WHERE j >= 0.8), count(*) FROM clustered_pairs LEFT JOIN true_pairs USING (a, b)""")
     recall = value("""SELECT avg((a.cluster = b.cluster)::integer) FROM true_pairs
         JOIN results AS a ON a.id = true_pairs.a JOIN results AS b ON b.id = true_pairs.b WHERE j >= 0.9""")
-    return int(correct) / max(int(edges), 1), float(recall), int(edges)
-
-
-def report(name, label, figures, bars=None, missed=None):
-    precision, recall, count, *rest = figures
-    line = f"  {label:<26}{precision:>10.3f}{recall:>8.3f}{count:>8}  {' '.join(map(str, rest))}"
-    bar = bars.get(name.split("-")[0]) if bars and label == "default" else None
-    if bar:
-        is_reached = precision >= bar[0] and recall >= bar[1]
-        line += f"  bar {bar[0]:.3f} / {bar[1]:.2f}: {verdict(is_reached)}"
-        missed += [] if is_reached else [f"{name} {label}"]
-    print(line.rstrip(), flush=True)
+    return int(correct) / max(int(count), 1), float(recall), int(count)
 
 
 if __name__ == "__main__":

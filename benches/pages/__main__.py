@@ -11,14 +11,16 @@ the Markdown of these is near: such pairs do not count. Licences, which are copi
 import random
 import re
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
+from itertools import combinations
 from pathlib import Path
 
-from generators import GENERATORS, TEMPLATES
-from near import near
+import pg_simhash
+from generators import GENERATORS, TEMPLATES, Job
 
-WORDS = 30
+MIN_WORDS = 30
 MARKUP = {"none": {}, "html": {"markup": "html"}, "main": {"markup": "main"}}
+# What marks the main part of a page.
 MARKS = re.compile(r"<main\b|role=.?main\b|<article\b", re.I)
 
 
@@ -27,12 +29,13 @@ def main():
     sources = {}
     pages = {}
     for folder in map(Path, sys.argv[2:]):
-        site = documents(folder)
+        site = read_documents(folder)
         sources |= {(folder.name, name): body for name, (_, body) in site.items()}
-        for template, out, names in render(folder.name, site, Path(sys.argv[1]), rng):
-            pages |= {((folder.name, name), template): page for name, page in read_pages(out, names)}
-    rendered = Counter(document for document, _ in pages)
-    pages = {key: page for key, page in sorted(pages.items()) if rendered[key[0]] == 2}
+        for template, rendered, names in render(folder.name, site, Path(sys.argv[1]), rng):
+            pages |= {((folder.name, name), template): page for name, page in read_pages(rendered, names)}
+    # Of the documents with both pages, the pages are next to each other.
+    page_counts = Counter(document for document, _ in pages)
+    pages = {key: page for key, page in sorted(pages.items()) if page_counts[key[0]] == 2}
     expected = set(zip(list(pages)[::2], list(pages)[1::2]))
     marking = {template for (_, template), page in pages.items() if MARKS.search(page)}
     print(f"{len(expected)} documents, {len(pages)} pages")
@@ -40,25 +43,25 @@ def main():
     report_by_template(near_by_markup["main"], expected, marking)
 
 
-def render(folder, site, work, rng):
+def render(name_of_site, site, work, rng):
     """Renders each document by two templates. Yields each template, its folder, and the names of its documents."""
     chosen = {name: rng.sample(TEMPLATES, 2) for name in site}
     for template in TEMPLATES:
         generator, _, theme = template.partition(" ")
-        out = work / folder / template.replace(" ", "-")
-        names = {name for name, templates in chosen.items() if template in templates}
+        folder = work / name_of_site / template.replace(" ", "-")
+        names = [name for name, templates in chosen.items() if template in templates]
         try:
-            if names and not out.exists():
-                out.mkdir(parents=True)
-                GENERATORS[generator](site, names, out, theme)
+            if names and not folder.exists():
+                folder.mkdir(parents=True)
+                GENERATORS[generator](Job(site, names, folder, theme))
         except (ChildProcessError, FileNotFoundError) as error:
-            print(f"{folder}, {template}: {error}", flush=True)
-        yield template, out, names
+            print(f"{name_of_site}, {template}: {error}", flush=True)
+        yield template, folder, names
 
 
-def read_pages(out, names):
+def read_pages(folder, names):
     """The names and the HTML of the documents."""
-    for path in out.glob("**/*.html"):
+    for path in folder.glob("**/*.html"):
         name = path.parent.name if path.name == "index.html" else path.stem
         if name in names and "license" not in name:
             yield name, path.read_text(errors="replace")
@@ -66,19 +69,29 @@ def read_pages(out, names):
 
 def report_by_markup(pages, sources, expected, marking):
     """Prints a line, and returns the near pairs, for each option `markup`."""
-    near_sources = near({document: sources[document] for document, _ in pages})
+    near_sources = near_pairs({document: sources[document] for document, _ in pages})
     pairs_by_marks = [{pair for pair in expected if sum(template in marking for _, template in pair) == count}
                       for count in (2, 1, 0)]
     print(f"\n{'markup':<8}{'right':>8}{'wrong':>8}{'recall':>8}{'precision':>11}",
           "  pairs of which both, one, neither mark it")
     near_by_markup = {}
     for markup, options in MARKUP.items():
-        near_by_markup[markup] = near_pages = near(pages, **options)
+        near_by_markup[markup] = near_pages = near_pairs(pages, **options)
         wrong = sum(a != b and tuple(sorted((a, b))) not in near_sources for (a, _), (b, _) in near_pages)
         right = len(expected & near_pages)
         print(f"{markup:<8}{right:>8}{wrong:>8}{right / len(expected):>8.3f}{right / max(right + wrong, 1):>11.3f}  ",
               *(f"{len(pairs & near_pages):>5} of {len(pairs)}" for pairs in pairs_by_marks))
     return near_by_markup
+
+
+def near_pairs(texts, **options):
+    """The pairs of keys whose texts are near, each in order."""
+    keys_by_band = defaultdict(set)
+    for key, text in texts.items():
+        for number, band in enumerate(pg_simhash.bands(text, **options) or []):
+            keys_by_band[number, band].add(key)
+    pairs = {pair for keys in keys_by_band.values() for pair in combinations(sorted(keys), 2)}
+    return {(a, b) for a, b in pairs if pg_simhash.near(texts[a], texts[b], **options)}
 
 
 def report_by_template(near_pages, expected, marking):
@@ -90,7 +103,7 @@ def report_by_template(near_pages, expected, marking):
             print(f"{template:<20}{len(pairs):>5} pages {len(pairs & near_pages) / len(pairs):.3f}{mark}")
 
 
-def documents(folder):
+def read_documents(folder):
     """The title and the Markdown of each document, by a name of its own."""
     site = {}
     for path in sorted(path for path in folder.glob("**/*.md*") if path.suffix in (".md", ".mdx")):
@@ -98,7 +111,7 @@ def documents(folder):
         heading = re.match(r"# (.+)\n", text)
         title = re.sub(r"[^\w ]+", " ", heading[1] if heading else path.stem).strip()
         text = text[heading.end():].strip() if heading else text
-        if len(text.split()) >= WORDS:
+        if len(text.split()) >= MIN_WORDS:
             name = re.sub(r"[^a-z0-9]+", "-", f"d{len(site)}-{title.lower()}")[:60].strip("-")
             site[name] = title, text
     return site

@@ -4,18 +4,27 @@ Needs from PyPI mkdocs, mkdocs-cinder, mkdocs-gitbook, mkdocs-material, mkdocs-t
 and myst-parser; from Debian jekyll, jekyll-theme-minima, pandoc, asciidoctor, docbook-xsl and xsltproc; from npm, in
 NODE_MODULES, hexo, its renderers ejs, stylus and marked, hexo-theme-landscape, and honkit. A generator that is missing
 is skipped.
-
-A generator is called with the site (a dictionary of names to titles and Markdown), the names of the pages to render if
-it renders pages one by one, a new folder, and a theme.
 """
 
 import os
 import re
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 NODE = Path(os.environ.get("NODE_MODULES", "node_modules")).resolve()
+
+
+@dataclass
+class Job:
+    """What a generator gets: the title and the Markdown of each document of a site, by its name, and a new folder.
+    Generators that render pages one by one render only those with `names`, which are in the order of the site."""
+
+    site: dict[str, tuple[str, str]]
+    names: list[str]
+    folder: Path
+    theme: str
 
 
 def write_markdown(site, folder, front_matter=""):
@@ -30,72 +39,78 @@ def run(*command, **options):
         raise ChildProcessError(f"{command[0]} ended with {process.returncode}: {process.stdout.decode()[-500:]}")
 
 
-def mkdocs(site, names, out, theme):
-    write_markdown(site, out / "docs")
-    (out / "mkdocs.yml").write_text(f"site_name: Documentation\ntheme: {{name: {theme}}}\nplugins: []\n")
-    run(sys.executable, "-m", "mkdocs", "build", "-q", "-d", "site", cwd=out)
+def mkdocs(job):
+    write_markdown(job.site, job.folder / "docs")
+    (job.folder / "mkdocs.yml").write_text(f"site_name: Documentation\ntheme: {{name: {job.theme}}}\nplugins: []\n")
+    run(sys.executable, "-m", "mkdocs", "build", "-q", "-d", "site", cwd=job.folder)
 
 
-def sphinx(site, names, out, theme):
-    write_markdown(site, out / "source")
+def sphinx(job):
+    write_markdown(job.site, job.folder / "source")
     index = "Documentation\n=============\n\n.. toctree::\n   :glob:\n   :titlesonly:\n\n   d*\n"
-    (out / "source/index.rst").write_text(index)
-    (out / "source/conf.py").write_text(
+    (job.folder / "source/index.rst").write_text(index)
+    (job.folder / "source/conf.py").write_text(
         "extensions = ['myst_parser']\nmyst_title_to_header = True\nproject = 'Documentation'\n"
-        f"html_theme = {theme!r}\nhtml_copy_source = False\n")
-    run(sys.executable, "-m", "sphinx", "-q", out / "source", out / "site")
+        f"html_theme = {job.theme!r}\nhtml_copy_source = False\n")
+    run(sys.executable, "-m", "sphinx", "-q", job.folder / "source", job.folder / "site")
 
 
-def jekyll(site, names, out, theme):
-    write_markdown(site, out / "source", front_matter="layout: page\nrender_with_liquid: false\n")
-    (out / "source/_config.yml").write_text(f"title: Documentation\ntheme: {theme}\n")
-    run("jekyll", "build", "-s", out / "source", "-d", out / "site")
+def jekyll(job):
+    write_markdown(job.site, job.folder / "source", front_matter="layout: page\nrender_with_liquid: false\n")
+    (job.folder / "source/_config.yml").write_text(f"title: Documentation\ntheme: {job.theme}\n")
+    run("jekyll", "build", "-s", job.folder / "source", "-d", job.folder / "site")
 
 
-def hexo(site, names, out, theme):
-    write_markdown(site, out / "source/_posts", front_matter="disableNunjucks: true\ndate: 2026-01-01\n")
+def hexo(job):
+    write_markdown(job.site, job.folder / "source/_posts", front_matter="disableNunjucks: true\ndate: 2026-01-01\n")
     plugins = ", ".join(f'"hexo-renderer-{name}": "*"' for name in ("ejs", "stylus", "marked"))
-    (out / "package.json").write_text(f'{{"hexo": {{"version": ""}}, "dependencies": {{{plugins}}}}}')
-    (out / "_config.yml").write_text(f"title: Documentation\ntheme: {theme}\npermalink: :title/\n")
-    (out / "node_modules").symlink_to(NODE)
-    run(NODE / ".bin/hexo", "generate", cwd=out)
+    (job.folder / "package.json").write_text(f'{{"hexo": {{"version": ""}}, "dependencies": {{{plugins}}}}}')
+    (job.folder / "_config.yml").write_text(f"title: Documentation\ntheme: {job.theme}\npermalink: :title/\n")
+    (job.folder / "node_modules").symlink_to(NODE)
+    run(NODE / ".bin/hexo", "generate", cwd=job.folder)
 
 
-def honkit(site, names, out, theme):
-    raw = {name: (title, f"# {title}\n\n{{% raw %}}\n{body}\n{{% endraw %}}") for name, (title, body) in site.items()}
-    write_markdown(raw, out / "source")
-    (out / "source/README.md").write_text("# Documentation\n")
-    (out / "source/SUMMARY.md").write_text("".join(f"* [{title}]({name}.md)\n" for name, (title, _) in site.items()))
-    run(NODE / ".bin/honkit", "build", out / "source", out / "site")
+def honkit(job):
+    source = job.folder / "source"
+    write_markdown({name: (title, f"# {title}\n\n{{% raw %}}\n{body}\n{{% endraw %}}")
+                    for name, (title, body) in job.site.items()}, source)
+    (source / "README.md").write_text("# Documentation\n")
+    links = (f"* [{title}]({name}.md)\n" for name, (title, _) in job.site.items())
+    (source / "SUMMARY.md").write_text("".join(links))
+    run(NODE / ".bin/honkit", "build", source, job.folder / "site")
 
 
-def pandoc(site, names, out, theme):
-    for name in names:
-        title, body = site[name]
-        run("pandoc", "-f", "gfm", "-s", "--toc", "-M", f"title={title}", "-o", out / f"{name}.html",
-            input=body.encode())
+def pandoc_to(path, body, *arguments):
+    """Converts Markdown, unless an argument names another form of the body."""
+    run("pandoc", "-f", "gfm", *arguments, "-o", path, input=body.encode())
 
 
-def asciidoctor(site, names, out, theme):
-    for name in names:
-        title, body = site[name]
-        run("pandoc", "-f", "gfm", "-t", "asciidoc", "-s", "-M", f"title={title}", "-o", out / f"{name}.adoc",
-            input=body.encode())
-    run("asciidoctor", "-a", "toc=left", *out.glob("*.adoc"))
+def pandoc(job):
+    for name in job.names:
+        title, body = job.site[name]
+        pandoc_to(job.folder / f"{name}.html", body, "-s", "--toc", "-M", f"title={title}")
 
 
-def docbook(site, names, out, theme):
+def asciidoctor(job):
+    for name in job.names:
+        title, body = job.site[name]
+        pandoc_to(job.folder / f"{name}.adoc", body, "-t", "asciidoc", "-s", "-M", f"title={title}")
+    run("asciidoctor", "-a", "toc=left", *job.folder.glob("*.adoc"))
+
+
+def docbook(job):
     chapters = ""
-    for name in names:
-        title, body = site[name]
-        # pandoc drops elements that DocBook lacks.
-        run("sh", "-c", 'pandoc -f gfm -t html | pandoc -f html -t docbook4 -o "$0"', out / f"{name}.xml",
-            input=body.encode())
-        chapter = re.sub(r' id="[^"]*"', "", (out / f"{name}.xml").read_text())
+    fragment, converted = job.folder / "fragment", job.folder / "converted"
+    for name in job.names:
+        title, body = job.site[name]
+        # From HTML, because pandoc then leaves out elements that DocBook lacks.
+        pandoc_to(fragment, body, "-t", "html")
+        pandoc_to(converted, fragment.read_text(), "-f", "html", "-t", "docbook4")
+        chapter = re.sub(r' id="[^"]*"', "", converted.read_text())
         chapters += f'<chapter id="{name}"><title>{title}</title>{chapter}</chapter>\n'
-    (out / "book.xml").write_text(f"<book><title>Documentation</title>\n{chapters}</book>\n")
+    (job.folder / "book.xml").write_text(f"<book><title>Documentation</title>\n{chapters}</book>\n")
     run("xsltproc", "--stringparam", "use.id.as.filename", "1", "--stringparam", "chunk.section.depth", "0",
-        "/usr/share/xml/docbook/stylesheet/docbook-xsl/xhtml/chunk.xsl", "book.xml", cwd=out)
+        "/usr/share/xml/docbook/stylesheet/docbook-xsl/xhtml/chunk.xsl", "book.xml", cwd=job.folder)
 
 
 GENERATORS = {generator.__name__: generator

@@ -2,31 +2,31 @@
 
 import statistics
 
-import tables
-from layouts import create_indexes
-from statements import psql, seconds
+from search import tables
+from search.layouts import block_column, create_indexes
+from server import psql
 
+# The layouts by their numbers of blocks: 0 is a table without block columns.
 LAYOUTS = 0, 4, 3, 2
 
 
-def report(runs, rows):
+def report_inserts(runs, rows):
     """Inserts a hundredth of the rows at a time into logged tables that hold a tenth; the tables take turns."""
     held, batch = rows // 10, rows // 100
     times = {blocks: [] for blocks in LAYOUTS}
     for blocks in LAYOUTS:
         table = f"insert_{blocks}"
-        tables.create(table, [blocks] if blocks else [], persistence="")
-        tables.fill_uniform(table, held)
-        tables.finish(table)
-        psql(*(create_indexes(table, blocks) if blocks else ()), "SELECT")
+        tables.create(table, [blocks], persistence="")
+        tables.insert_uniform(table, 1, held)
+        tables.index_and_warm(table)
+        for statement in create_indexes(table, blocks, block_column):
+            psql(statement)
     for run in range(runs):
         for blocks, measured in times.items():
             first = held + run * batch + 1
-            psql("CHECKPOINT")  # nobody's run pays for writing out another's pages
-            measured.append(seconds(
-                f"INSERT INTO insert_{blocks} (id, simhash)"
-                f" SELECT i, hashint8extended(i, 0) FROM generate_series({first}, {first + batch - 1}) AS i",
-            ))
+            # A checkpoint before each run: no run writes out the pages of the run before.
+            psql("CHECKPOINT")
+            measured.append(tables.insert_uniform(f"insert_{blocks}", first, first + batch - 1))
     medians = {blocks: statistics.median(measured) for blocks, measured in times.items()}
     print(f"\ninserting {batch:,} uniform fingerprints into {held:,} rows with a primary key: rows a second")
     for blocks, median in medians.items():

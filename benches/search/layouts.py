@@ -5,48 +5,40 @@ from math import comb
 BITS = 64
 
 
-def width(block, blocks):
-    return BITS // blocks + (block < BITS % blocks)
-
-
-def radius(block, blocks, distance):
-    """How many bits of the block may be flipped in a search within a distance; -1 if the block is not looked up. A
-    fingerprint beyond the radius of every block differs in radius + 1 bits of each or more, together distance + 1: it
-    is not near."""
-    return (distance + 1) // blocks - 1 + (block < (distance + 1) % blocks)
-
-
-def block_probes(block, blocks, distance):
-    return sum(comb(width(block, blocks), flipped) for flipped in range(radius(block, blocks, distance) + 1))
-
-
 def probes(blocks, distance):
-    return sum(block_probes(block, blocks, distance) for block in range(blocks))
+    """How many values of blocks a search within a distance looks up.
+
+    In each block, up to `radius` bits of the query are flipped. A fingerprint beyond the radius of every block differs
+    in radius + 1 bits of each or more, together distance + 1: it is not near."""
+    widths = [BITS // blocks + (block < BITS % blocks) for block in range(blocks)]
+    radii = [(distance + 1) // blocks - 1 + (block < (distance + 1) % blocks) for block in range(blocks)]
+    return sum(comb(width, flipped) for width, radius in zip(widths, radii) for flipped in range(radius + 1))
 
 
-def column_name(block, blocks):
+def block_expression(block, blocks):
+    return f"simhash_block(fingerprint, {block}, {blocks})"
+
+
+def block_column(block, blocks):
     return f"blocks{blocks}_{block}"
 
 
 def column_definitions(blocks):
     return [
-        f"{column_name(block, blocks)} integer GENERATED ALWAYS AS (simhash_block(simhash, {block}, {blocks})) STORED"
+        f"{block_column(block, blocks)} integer GENERATED ALWAYS AS ({block_expression(block, blocks)}) STORED"
         for block in range(blocks)
     ]
 
 
-def index_name(table, block, blocks):
-    return f"{table}_{column_name(block, blocks)}"
-
-
 def index_names(table, blocks):
-    return [index_name(table, block, blocks) for block in range(blocks)]
+    return [f"{table}_{block_column(block, blocks)}" for block in range(blocks)]
 
 
-def create_indexes(table, blocks):
+def create_indexes(table, blocks, key):
+    """Statements that create covering indexes. `key` is block_column or block_expression."""
     return [
-        f"CREATE INDEX {index_name(table, block, blocks)} ON {table} ({column_name(block, blocks)}, simhash)"
-        for block in range(blocks)
+        f"CREATE INDEX {index} ON {table} ({key(block, blocks)}, fingerprint)"
+        for block, index in enumerate(index_names(table, blocks))
     ]
 
 
@@ -54,6 +46,6 @@ def drop_indexes(table, blocks):
     return "DROP INDEX " + ", ".join(index_names(table, blocks))
 
 
-def near(distance, query):
-    """A condition on the table t."""
-    return f"simhash_near(t.simhash, {query}, {distance})"
+def near_condition(distance, query):
+    """A condition on the table `searched`."""
+    return f"simhash_near(searched.fingerprint, {query}, {distance})"

@@ -4,16 +4,17 @@
 
 Narrow tables (an id and a uniform fingerprint), the largest of ROWS rows, with covering indexes on the blocks as
 expressions. Each layout is built, read into memory, measured and dropped by itself, so that the largest one fits.
-Needs what `benches/search` needs.
+Needs the packages of benches/requirements.txt.
 """
 
 import sys
 
 import curve
-from layouts import near, probes
-from searches import ANSWER, LOOKUP, NEAR, lookup, nearest
-from statements import psql, seconds, value
-from timing import Statement, measure, warm
+from search.layouts import block_expression, drop_indexes, near_condition, probes
+from search.searches import BETWEEN, LOOKUP, NEAR, look_up, near, nearest
+from search.tables import build_indexes, exists
+from search.timing import measure_statements, warm
+from server import print_conditions, psql, seconds, uniform_rows, value
 
 LAYOUTS = 4, 3
 DISTANCES = 3, 5, 8
@@ -23,68 +24,54 @@ NEAREST = "nearest 10, of which one is near"
 
 def main():
     runs, rows, svg = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-    print(f"PostgreSQL: shared_buffers {value('SHOW shared_buffers')}; medians of {runs} runs;"
-          " covering indexes on expressions")
+    print_conditions(["shared_buffers"], runs, "; covering indexes on expressions")
     sizes = [rows // 10**power for power in (3, 2, 1, 0)]
     times = {blocks: {size: measure_layout(size, blocks, runs) for size in sizes} for blocks in LAYOUTS}
     lines = {
-        f"{blocks} blocks": {size: measured.ms((NEAR, CURVE_DISTANCE)) for size, measured in by_size.items()}
+        f"{blocks} blocks": {size: measured.median_ms((NEAR, CURVE_DISTANCE)) for size, measured in by_size.items()}
         for blocks, by_size in times.items()
     }
-    lookups = {size: min(by_size[size].ms(LOOKUP) for by_size in times.values()) for size in sizes}
+    look_ups = {size: min(by_size[size].median_ms(LOOKUP) for by_size in times.values()) for size in sizes}
     label = f"ms per search, distance at most {CURVE_DISTANCE}"
-    curve.draw(lines | {"primary-key lookup": lookups}, label, "{:.2f} ms", svg)
+    curve.draw(lines | {"look-up by primary key": look_ups}, label, "{:.2f} ms", svg)
 
 
 def measure_layout(rows, blocks, runs):
     """Measures searches by one layout; prints and returns their times."""
     table = f"scale_{rows}"
     load(table, rows)
-    indexes = build_indexes(table, rows, blocks)
-    warm(f"{table}_pkey", *indexes)
+    build_indexes(table, rows, blocks, block_expression, maintenance_work_mem="2GB")
+    warm(f"{table}_pkey")
     # The largest table does not fit into shared buffers: it comes from the system's cache.
     psql(f"SELECT pg_prewarm('{table}', 'read')")
-    draw_query = f"\\set id random(1, {rows})", "SELECT hashint8extended(:id, 0) # 257 AS q \\gset"
-    statements = {ANSWER: Statement("SELECT 1"), LOOKUP: lookup(table, rows)}
+    choose_query = f"\\set id random(1, {rows})", "SELECT hashint8extended(:id, 0) # 257 AS query \\gset"
+    statements = {**BETWEEN, LOOKUP: look_up(table, rows)}
     for distance in DISTANCES:
-        search = f"SELECT t.id FROM {table} AS t WHERE {near(distance, ':q')}"
-        statements[NEAR, distance] = Statement(search, *draw_query)
-    statements[NEAREST] = nearest(table, ":q", *draw_query)
-    times = measure(statements, runs, [], min_transactions=50)
-    report(table, blocks, times)
-    psql("DROP INDEX " + ", ".join(indexes))
+        statements[NEAR, distance] = near(table, distance, *choose_query)
+    statements[NEAREST] = nearest(table, *choose_query)
+    times = measure_statements(statements, runs, [], min_transactions=50)
+    report_layout(table, blocks, times)
+    psql(drop_indexes(table, blocks))
     return times
 
 
-def build_indexes(table, rows, blocks):
-    """Prints how long the indexes of a layout take to build, and their size; returns their names."""
-    indexes = [f"{table}_{blocks}_{block}" for block in range(blocks)]
-    built = seconds(*(
-        f"CREATE INDEX IF NOT EXISTS {index} ON {table} (simhash_block(simhash, {block}, {blocks}), simhash)"
-        for block, index in enumerate(indexes)
-    ), maintenance_work_mem="2GB")
-    stored = sum(int(value(f"SELECT pg_relation_size('{index}')")) for index in indexes) / rows
-    print(f"{rows:,} rows, {blocks} blocks: built in {built:.1f} s, {stored:.1f} bytes a row")
-    return indexes
-
-
-def report(table, blocks, times):
-    print(f"  lookup {times.ms(LOOKUP):.3f} ms")
+def report_layout(table, blocks, times):
+    print(f"  look-up {times.median_ms(LOOKUP):.3f} ms")
     for distance in DISTANCES:
-        ms, ratio = times.ms((NEAR, distance)), times.ratio((NEAR, distance), LOOKUP)
-        query = "hashint8extended(7, 0) # 257"
-        found = value(f"SELECT count(*) FROM {table} AS t WHERE {near(distance, query)}")
-        print(f"  distance {distance}: {probes(blocks, distance):,} probes, {ms:.3f} ms, {ratio:.1f} x lookup"
+        ms, ratio = times.median_ms((NEAR, distance)), times.ratio((NEAR, distance), LOOKUP)
+        condition = near_condition(distance, "hashint8extended(7, 0) # 257")
+        found = value(f"SELECT count(*) FROM {table} AS searched WHERE {condition}")
+        print(f"  distance {distance}: {probes(blocks, distance):,} probes, {ms:.3f} ms, {ratio:.1f} x look-up"
               f" (finds {found})", flush=True)
-    print(f"  {NEAREST}: {times.ms(NEAREST):.3f} ms, {times.ratio(NEAREST, LOOKUP):.1f} x lookup", flush=True)
+    print(f"  {NEAREST}: {times.median_ms(NEAREST):.3f} ms, {times.ratio(NEAREST, LOOKUP):.1f} x look-up", flush=True)
 
 
 def load(table, rows):
     """Makes the table, unless it exists."""
-    if value(f"SELECT to_regclass('{table}') IS NULL") == "t":
+    if not exists(table):
         loaded = seconds(
-            f"CREATE UNLOGGED TABLE {table} (id bigint NOT NULL, simhash bigint NOT NULL)",
-            f"INSERT INTO {table} SELECT i, hashint8extended(i, 0) FROM generate_series(1, {rows}) AS i",
+            f"CREATE UNLOGGED TABLE {table} (id bigint NOT NULL, fingerprint bigint NOT NULL)",
+            f"INSERT INTO {table} {uniform_rows(1, rows)}",
             f"ALTER TABLE {table} ADD PRIMARY KEY (id)",
         )
         psql(f"VACUUM ANALYZE {table}")

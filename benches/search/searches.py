@@ -1,84 +1,92 @@
-"""Times searches and orders by distance, and primary-key lookups, in tables of several sizes."""
+"""Times searches and orders by distance, and look-ups by primary key, in tables of several sizes."""
 
-from exact import compare_nearest_with_sort, compare_with_scan
-from layouts import near, probes
-from tables import QUERIES
-from timing import Statement, measure
+from search.exact import compare_nearest_with_sort, compare_with_scan
+from search.layouts import near_condition, probes
+from search.tables import COPIED_ROWS, QUERIES
+from search.timing import Statement, measure_statements
 
-ANSWER, LOOKUP, NEAR = "an empty answer", "lookup", "simhash_near"
+LOOKUP, NEAR = "look-up", "simhash_near"
 NEAREST, FAR, SORT = "nearest 10 of near ones", "nearest 10, nothing near", "scan and sort"
-LIMIT = 10
+NEAREST_ROWS = 10
+# A statement that is not shown. It stands between the last search of a transaction and the first look-up of the next,
+# which would take longer right after a long search.
+BETWEEN = {"an empty answer": Statement("SELECT 1")}
 
 
-def report(sizes, blocks, distances, runs):
+def report_near(sizes, blocks, distances, runs):
     """Prints a line for each distance and table (`sizes` has its number of rows); returns the times by distance, and
     the number of differing rows."""
-    print(f"{'k':>2} {'rows':>11} {'probes':>7} {'found':>6} {'wrong':>6} {'lookup, ms':>11} {'near, ms':>9}"
-          f" {'x lookup':>9}")
+    print(f"{'distance':>8} {'rows':>11} {'probes':>7} {'found':>6} {'wrong':>6} {'look-up, ms':>11} {'near, ms':>9}"
+          f" {'x look-up':>9}")
     times, all_differing = {}, 0
-    for k in distances:
-        timed = {ANSWER: Statement("SELECT 1")}
+    for distance in distances:
+        timed = dict(BETWEEN)
         for table, rows in sizes.items():
-            timed[LOOKUP, table] = lookup(table, rows)
-            timed[NEAR, table] = Statement(f"SELECT t.id FROM {table} AS t WHERE {near(k, ':q')}", *choose(table, k))
-        times[k] = measure(timed, runs, sizes)
+            timed[LOOKUP, table] = look_up(table, rows)
+            timed[NEAR, table] = near(table, distance, *choose_query(table, distance))
+        times[distance] = measure_statements(timed, runs, sizes)
         for table, rows in sizes.items():
-            found, differing = compare_with_scan(table, k, near(k, "q.simhash"))
+            found, differing = compare_with_scan(table, distance, near_condition(distance, "query.fingerprint"))
             all_differing += differing
-            print(f"{k:>2} {rows:>11,} {probes(blocks, k):>7,} {found:>6} {differing:>6}"
-                  f" {figures(times[k], table)}", flush=True)
+            print(f"{distance:>8} {rows:>11,} {probes(blocks, distance):>7,} {found:>6} {differing:>6}"
+                  f" {format_times(times[distance], table, NEAR)}", flush=True)
     return times, all_differing
 
 
 def report_nearest(sizes, runs):
     """Orders by distance; returns the times, those of sorts, and the number of differing distances. The near ones are
-    ten copies of a row of each table, with at most three bits flipped."""
-    timed, sorting = {ANSWER: Statement("SELECT 1")}, {ANSWER: Statement("SELECT 1")}
+    a row and its nine copies (tables.make_copies)."""
+    timed, sorting = dict(BETWEEN), dict(BETWEEN)
     for table, rows in sizes.items():
-        timed[LOOKUP, table] = lookup(table, rows)
-        timed[NEAREST, table] = nearest(table, ":q", *choose_copied(table))
-        timed[FAR, table] = nearest(table, ":q", *choose(table, 0, of_another=True))
-        sorting[SORT, table] = nearest(table, ":q", *choose(table, 0, of_another=True), enabled="off")
-    times = measure(timed, runs, sizes, min_transactions=5)
-    sorts = measure(sorting, min(runs, 3), sizes, min_transactions=2)
+        choose_other = choose_query(table, 0, of_another=True)
+        timed[LOOKUP, table] = look_up(table, rows)
+        timed[NEAREST, table] = nearest(table, *choose_copied_row(table))
+        timed[FAR, table] = nearest(table, *choose_other)
+        sorting[SORT, table] = nearest(table, *choose_other, scan="off")
+    times = measure_statements(timed, runs, sizes, min_transactions=5)
+    sorts = measure_statements(sorting, min(runs, 3), sizes, min_transactions=2)
     all_differing = 0
     for table, rows in sizes.items():
-        differing = compare_nearest_with_sort(table, LIMIT)
+        differing = compare_nearest_with_sort(table, NEAREST_ROWS)
         all_differing += differing
-        for form in (NEAREST, FAR):
-            print(f"{form}, {rows:,} rows: {figures(times, table, form)} x lookup", flush=True)
-        print(f"nearest {LIMIT} of all queries, {rows:,} rows: wrong distances: {differing}")
-        sort, far = sorts.ms((SORT, table)), times.ms((FAR, table))
+        for order in (NEAREST, FAR):
+            print(f"{order}, {rows:,} rows: {format_times(times, table, order)} x look-up", flush=True)
+        print(f"nearest {NEAREST_ROWS} of all queries, {rows:,} rows: wrong distances: {differing}")
+        sort, far = sorts.median_ms((SORT, table)), times.median_ms((FAR, table))
         print(f"{SORT}, {rows:,} rows: {sort:.1f} ms, {sort / far:.0f} times as long as {FAR}")
     return times, sorts, all_differing
 
 
-def figures(times, table, form=NEAR):
-    """The times of a look-up and of a search, in ms, and their ratio."""
-    statement, other = (form, table), (LOOKUP, table)
-    return f"{times.ms(other):>11.3f} {times.ms(statement):>9.3f} {times.ratio(statement, other):>9.1f}"
+def format_times(times, table, statement):
+    """The times of a look-up and of another statement in a table, in ms, and their ratio."""
+    measured, look_ups = (statement, table), (LOOKUP, table)
+    ratio = times.ratio(measured, look_ups)
+    return f"{times.median_ms(look_ups):>11.3f} {times.median_ms(measured):>9.3f} {ratio:>9.1f}"
 
 
-def lookup(table, rows):
-    return Statement(f"SELECT simhash FROM {table} WHERE id = :row", f"\\set row random(1, {rows})")
+def look_up(table, rows):
+    return Statement(f"SELECT fingerprint FROM {table} WHERE id = :row", f"\\set row random(1, {rows})")
 
 
-def nearest(table, query, *setup, enabled="on"):
-    return Statement(f"SELECT id FROM {table} ORDER BY simhash <~> {query} LIMIT {LIMIT}", *setup, set_scan(enabled))
+def near(table, distance, *setup):
+    return Statement(f"SELECT id FROM {table} AS searched WHERE {near_condition(distance, ':query')}", *setup)
 
 
-def choose(table, k, of_another=False):
+def nearest(table, *setup, scan="on"):
+    """An order by distance. The scan of the indexes is on or off."""
+    set_scan = f"SELECT set_config('pg_simhash.enable_scan', '{scan}', false) AS scan \\gset"
+    return Statement(f"SELECT id FROM {table} ORDER BY fingerprint <~> :query LIMIT {NEAREST_ROWS}", *setup, set_scan)
+
+
+def choose_query(table, distance, of_another=False):
     """Commands that choose one of the table's queries at random, or one of those that are of another text: every third
     one (tables.make_queries)."""
     choice = f"3 * random(0, {QUERIES // 3 - 1}) + 2" if of_another else f"random(1, {QUERIES})"
-    return f"\\set i {choice}", f"SELECT simhash AS q FROM queries_{table} WHERE k = {k} AND id = :i \\gset"
+    choose = f"SELECT fingerprint AS query FROM queries_{table} WHERE distance = {distance} AND id = :id \\gset"
+    return f"\\set id {choice}", choose
 
 
-def choose_copied(table):
+def choose_copied_row(table):
     """Commands that choose one of the table's rows that have near copies."""
-    return "\\set i random(0, 99)", f"SELECT simhash AS q FROM copied_{table} WHERE id = :i \\gset"
-
-
-def set_scan(enabled):
-    """A command that lets the next plan use the scan, or not."""
-    return f"SELECT set_config('pg_simhash.enable_scan', '{enabled}', false) AS scan \\gset"
+    choose = f"SELECT fingerprint AS query FROM copied_{table} WHERE id = :id \\gset"
+    return f"\\set id random(0, {COPIED_ROWS - 1})", choose

@@ -1,8 +1,7 @@
-"""How long statements take on the PostgreSQL that psql's environment (PGHOST and so on) points to.
+"""How long statements take, by pgbench: one client, prepared statements, warm.
 
-They are timed by pgbench: one client, prepared statements, warm. Client and server take turns on one CPU, where
-the system can be told so: waking up another one for each answer takes longer than a primary-key lookup and would hide
-what searches cost beside it.
+Client and server take turns on one CPU, where the system can be told so: waking up another one for each answer takes
+longer than a look-up by primary key and would hide what searches cost beside it.
 """
 
 import contextlib
@@ -11,11 +10,9 @@ import itertools
 import os
 import re
 import statistics
-import subprocess
-import tempfile
 
 from bars import ratio
-from statements import environment, psql, value
+from server import psql, run_pgbench, value
 
 # A run takes RUN_SECONDS, within these bounds on its transactions.
 RUN_SECONDS = 0.05 if os.environ.get("QUICK") else 0.5
@@ -44,7 +41,7 @@ class Times:
     def __init__(self, runs):
         self.runs = runs
 
-    def ms(self, name):
+    def median_ms(self, name):
         return statistics.median(run[name] for run in self.runs)
 
     def ratio(self, name, other):
@@ -52,12 +49,12 @@ class Times:
         return ratio((run[name] for run in self.runs), (run[other] for run in self.runs))
 
 
-def measure(statements, runs, tables, min_transactions=MIN_TRANSACTIONS):
+def measure_statements(statements, runs, tables, min_transactions=MIN_TRANSACTIONS):
     """Runs the statements, which are given by name, one after the other in each transaction, and in every other run in
     the opposite order.
 
     All runs are of one backend, which has touched all of the tables and their btrees: the first time that a process
-    uses a page of shared memory takes longer than all else that a lookup does.
+    uses a page of shared memory takes longer than all else that a look-up does.
     """
     psql("CREATE EXTENSION IF NOT EXISTS pgstattuple")
     touch = [
@@ -65,70 +62,55 @@ def measure(statements, runs, tables, min_transactions=MIN_TRANSACTIONS):
         for table in tables
         for sql in (
             f"SELECT count(*) FROM {table}",
-            "SELECT count(pgstatindex(c.oid::regclass)) FROM pg_index JOIN pg_class AS c ON c.oid = indexrelid"
+            "SELECT count(pgstatindex(pg_class.oid::regclass)) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid"
             f" JOIN pg_am ON pg_am.oid = relam WHERE indrelid = '{table}'::regclass AND amname = 'btree'",
         )
     ]
-    before = [*touch, *statements.values()]
-    (first,) = run_script(before, [statements], min_transactions)
+    warm_up = [*touch, *statements.values()]
+    (first,) = run_script(warm_up, [statements], min_transactions)
     transactions = min(max(min_transactions, round(RUN_SECONDS * 1e3 / sum(first.values()))), MAX_TRANSACTIONS)
-    opposite = dict(reversed(statements.items()))
-    rounds = list(itertools.islice(itertools.cycle((statements, opposite)), runs))
-    return Times(run_script(before, rounds, transactions))
+    reversed_statements = dict(reversed(statements.items()))
+    rounds = list(itertools.islice(itertools.cycle((statements, reversed_statements)), runs))
+    return Times(run_script(warm_up, rounds, transactions))
 
 
-def run_script(before, rounds, transactions):
-    """Runs some statements once, then each round of statements in a number of transactions; the milliseconds of each
-    round's statements."""
-    script = write_script(before, rounds, transactions)
-    latencies = run_pgbench(script, len(rounds) * transactions + 1)
-    # Two lines, \set and \if, come before.
-    return read_latencies(latencies[2 + write_lines(before).count("\n"):], rounds)
+def run_script(warm_up, rounds, transactions):
+    """The milliseconds of each round's statements, which run after a warm-up in this number of transactions."""
+    script = write_script(warm_up, rounds, transactions)
+    with pin_to_one_cpu():
+        output = run_pgbench(script, len(rounds) * transactions + 1, plan_cache_mode="force_generic_plan")
+    latencies = re.findall(r"^ +([0-9.]+) +\d+ +\S", output.partition("statement latencies")[2], re.MULTILINE)
+    if len(latencies) != script.count("\n"):
+        raise RuntimeError(f"pgbench does not report the times of {script.count(chr(10))} lines:\n{output}")
+    # The latencies of \set and \if, which come first, and of the warm-up are left out.
+    return read_latencies(map(float, latencies[2 + script_lines(warm_up).count("\n"):]), rounds)
 
 
-def write_script(before, rounds, transactions):
-    script = f"\\set turn :turn + 1\n\\if :turn = 1\n{write_lines(before)}"
+def write_script(warm_up, rounds, transactions):
+    script = f"\\set turn :turn + 1\n\\if :turn = 1\n{script_lines(warm_up)}"
     for number, statements in enumerate(rounds, start=1):
-        script += f"\\elif :turn <= {number * transactions + 1}\n{write_lines(statements.values())}"
+        script += f"\\elif :turn <= {number * transactions + 1}\n{script_lines(statements.values())}"
     return script + "\\endif\n"
 
 
-def write_lines(statements):
+def script_lines(statements):
     return "".join(
         f"{line}\n{READ_CLOCK}" for statement in statements for line in (*statement.setup, f"{statement.sql};")
     )
 
 
-def run_pgbench(script, transactions):
-    """The latency of each line of the script, in milliseconds."""
-    with one_cpu() as pin, tempfile.NamedTemporaryFile("w", prefix="pg_simhash.", suffix=".sql") as file:
-        file.write(script)
-        file.flush()
-        output = subprocess.run(
-            ["pgbench", "-n", "-M", "prepared", "-r", "-t", str(transactions), "--random-seed=1", "-D", "turn=0",
-             "-f", file.name],
-            check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env=environment({"plan_cache_mode": "force_generic_plan"}), preexec_fn=pin,
-        ).stdout
-    latencies = re.findall(r"^ +([0-9.]+) +\d+ +\S", output.partition("statement latencies")[2], re.MULTILINE)
-    commands = script.count("\n")
-    if len(latencies) != commands:
-        raise RuntimeError(f"pgbench does not report the times of {commands} commands:\n{output}")
-    return [float(latency) for latency in latencies]
-
-
 def read_latencies(latencies, rounds):
     """The milliseconds of each round's statements, by the latencies of the lines from the first round on."""
-    rest = iter(latencies)
-    pairs = zip(rest, rest)  # each command, and the \set after it
+    # Each statement, and the \set that reads the clock after it.
+    commands = zip(latencies, latencies)
     times = []
     for statements in rounds:
-        next(rest)  # \elif
+        next(latencies)  # \elif
         times.append({})
         for name, statement in statements.items():
             for _ in statement.setup:
-                next(pairs)
-            times[-1][name] = sum(next(pairs))
+                next(commands)
+            times[-1][name] = sum(next(commands))
     return times
 
 
@@ -144,16 +126,17 @@ def postmaster_pid():
 
 
 @contextlib.contextmanager
-def one_cpu():
-    """While it holds, the server starts its backends on the last CPU that we may use."""
-    pid = postmaster_pid() if hasattr(os, "sched_setaffinity") else None
-    if pid is None:
-        yield None
+def pin_to_one_cpu():
+    """While it holds, this process and the server start processes on the last CPU that the server may use."""
+    server = postmaster_pid() if hasattr(os, "sched_setaffinity") else None
+    if server is None:
+        yield
         return
-    before = os.sched_getaffinity(pid)
-    cpu = {max(before)}
-    os.sched_setaffinity(pid, cpu)
+    cpus = {process: os.sched_getaffinity(process) for process in (0, server)}
+    for process in cpus:
+        os.sched_setaffinity(process, {max(cpus[server])})
     try:
-        yield lambda: os.sched_setaffinity(0, cpu)
+        yield
     finally:
-        os.sched_setaffinity(pid, before)
+        for process in cpus:
+            os.sched_setaffinity(process, cpus[process])

@@ -1,8 +1,8 @@
 -- Loads a set of documents from standard input, one JSON object with "text" a line, into tables named for the variable
 -- set: SET_pglz and, if the server has this method, SET_lz4, where long texts are compressed; and SET_uncompressed.
 -- Texts that are still long are stored out of line.
-CREATE TEMP TABLE lines (document jsonb);
--- No byte of JSON is a control character: each line is one value, whatever is in it.
+CREATE TEMPORARY TABLE lines (document jsonb);
+-- JSON has no control characters. So with these as quote and delimiter, COPY reads each line as one value.
 \copy lines FROM pstdin WITH (FORMAT csv, QUOTE E'\x01', DELIMITER E'\x02')
 SELECT format('CREATE UNLOGGED TABLE %1$I (body text); ALTER TABLE %1$I ALTER body SET %2$s;'
     ' INSERT INTO %1$I SELECT document ->> ''text'' FROM lines', :'set' || '_' || variant, clause)

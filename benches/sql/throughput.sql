@@ -4,7 +4,7 @@ SET max_parallel_workers_per_gather = 0;
 SET jit = off;
 SET client_min_messages = warning;
 
-CREATE TEMPORARY TABLE expressions (position int, name text, expression text);
+CREATE TEMPORARY TABLE expressions (position integer, name text, expression text);
 INSERT INTO expressions VALUES
     (1, 'octet_length', 'sum(octet_length(body))'),        -- the scan alone: reads no text
     (2, 'ascii', 'sum(ascii(body))'),                      -- detoasts the text and looks at one character of it
@@ -13,79 +13,69 @@ INSERT INTO expressions VALUES
     (5, 'md5', 'sum(length(md5(body)))'),
     (6, 'simhash', 'sum(simhash(body))');
 
-CREATE TEMPORARY TABLE dataset (position serial, name text, storage text, relation regclass, bytes bigint);
-CREATE TEMPORARY TABLE measurement (dataset text, storage text, measured text, seconds float8);
+CREATE TEMPORARY TABLE sets (position serial, name text, storage text, relation regclass, bytes bigint);
+CREATE TEMPORARY TABLE measurement (set_name text, storage text, measured text, seconds float8);
 
-SELECT set_config('bench.sets', :'sets', false), set_config('bench.runs', :'runs', false) \g /dev/null
+-- Sets without long texts are stored in one way only.
+SELECT format('INSERT INTO sets (name, storage, relation, bytes) SELECT %1$L, %2$L, %3$L, sum(octet_length(body))'
+    ' FROM %3$s HAVING %2$L = ''pglz'' OR max(octet_length(body)) > 2000', name, storage, relation)
+FROM string_to_table(:'sets', ' ') WITH ORDINALITY AS names (name, name_position),
+    unnest('{pglz,lz4,uncompressed}'::text[]) WITH ORDINALITY AS storages (storage, storage_position),
+    to_regclass(name || '_' || storage) AS relation
+WHERE relation IS NOT NULL ORDER BY name_position, storage_position \gexec
+
+SELECT set_config('bench.runs', :'runs', false) \g /dev/null
 
 DO $$
 DECLARE
-    name text;
-    storage text;
-    relation regclass;
-    bytes bigint;
-    storage_matters boolean;
-    dataset_row record;
-    measured_row record;
+    chosen record;
     started timestamptz;
 BEGIN
-    FOREACH name IN ARRAY string_to_array(current_setting('bench.sets'), ' ') LOOP
-        FOREACH storage IN ARRAY '{pglz,lz4,uncompressed}'::text[] LOOP
-            relation := to_regclass(name || '_' || storage);
-            CONTINUE WHEN relation IS NULL;
-            EXECUTE format('SELECT sum(octet_length(body)), max(octet_length(body)) > 2000 FROM %s', relation)
-                INTO bytes, storage_matters;
-            IF storage_matters OR storage = 'pglz' THEN
-                INSERT INTO dataset (name, storage, relation, bytes) VALUES (name, storage, relation, bytes);
+    FOR run IN 0..current_setting('bench.runs')::integer LOOP
+        FOR chosen IN SELECT sets.name AS set_name, storage, relation, expressions.name AS measured, expression
+            FROM sets CROSS JOIN expressions ORDER BY sets.position, expressions.position LOOP
+            started := clock_timestamp();
+            EXECUTE format('SELECT %s FROM %s', chosen.expression, chosen.relation);
+            -- Run 0 warms up.
+            IF run > 0 THEN
+                INSERT INTO measurement VALUES (chosen.set_name, chosen.storage, chosen.measured,
+                    extract(epoch FROM clock_timestamp() - started));
             END IF;
-        END LOOP;
-    END LOOP;
-    FOR run IN 0..current_setting('bench.runs')::int LOOP
-        FOR dataset_row IN SELECT * FROM dataset ORDER BY position LOOP
-            FOR measured_row IN SELECT * FROM expressions ORDER BY position LOOP
-                started := clock_timestamp();
-                EXECUTE format('SELECT %s FROM %s', measured_row.expression, dataset_row.relation);
-                -- Run 0 warms up.
-                IF run > 0 THEN
-                    INSERT INTO measurement VALUES (dataset_row.name, dataset_row.storage, measured_row.name,
-                        extract(epoch FROM clock_timestamp() - started));
-                END IF;
-            END LOOP;
         END LOOP;
     END LOOP;
 END
 $$;
 
 CREATE TEMPORARY VIEW result AS
-    SELECT median.*, expression, bytes / 1e6 AS megabytes,
-        row_number() OVER (ORDER BY d.position, e.position) AS position,
-        max(seconds) FILTER (WHERE measured = 'md5') OVER same AS md5_seconds,
-        max(fastest) FILTER (WHERE measured = 'md5') OVER same AS md5_fastest,
-        max(seconds) FILTER (WHERE measured = 'ascii') OVER same AS detoast_seconds
-    FROM (SELECT dataset, storage, measured, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) AS seconds,
+    SELECT medians.*, expression, bytes / 1e6 AS megabytes,
+        row_number() OVER (ORDER BY sets.position, expressions.position) AS position,
+        max(seconds) FILTER (WHERE measured = 'md5') OVER same_set AS md5_seconds,
+        max(fastest) FILTER (WHERE measured = 'md5') OVER same_set AS md5_fastest,
+        max(seconds) FILTER (WHERE measured = 'ascii') OVER same_set AS detoast_seconds
+    FROM (SELECT set_name, storage, measured, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) AS seconds,
             min(seconds) AS fastest
-        FROM measurement GROUP BY dataset, storage, measured) AS median
-        JOIN expressions AS e ON e.name = measured
-        JOIN dataset AS d ON d.name = dataset AND d.storage = median.storage
-    WINDOW same AS (PARTITION BY dataset, median.storage);
+        FROM measurement GROUP BY set_name, storage, measured) AS medians
+        JOIN expressions ON expressions.name = measured
+        JOIN sets ON sets.name = set_name AND sets.storage = medians.storage
+    WINDOW same_set AS (PARTITION BY set_name, medians.storage);
 
 \pset footer off
 \echo 'whole statements, SELECT <expression> FROM <set>: median and fastest of' :runs 'runs'
-SELECT dataset, storage, expression, round(megabytes, 1) AS "MB", round(seconds::numeric * 1000, 1) AS ms,
+SELECT set_name, storage, expression, round(megabytes, 1) AS "MB", round(seconds::numeric * 1000, 1) AS ms,
     round(fastest::numeric * 1000, 1) AS fastest, round((megabytes / seconds)::numeric) AS "MB/s",
     round((seconds / md5_seconds)::numeric, 2) AS "to md5",
     round((fastest / md5_fastest)::numeric, 2) AS "fastest to md5"
 FROM result ORDER BY position;
 
 \echo 'without the scan and the detoasting, which is what ascii() takes'
-SELECT dataset, storage, measured, round(((seconds - detoast_seconds) * 1000)::numeric, 1) AS ms,
+SELECT set_name, storage, measured, round(((seconds - detoast_seconds) * 1000)::numeric, 1) AS ms,
     round((megabytes / nullif(seconds - detoast_seconds, 0))::numeric) AS "MB/s",
     round(((seconds - detoast_seconds) / (md5_seconds - detoast_seconds))::numeric, 2) AS "to md5"
 FROM result WHERE measured NOT IN ('octet_length', 'ascii') ORDER BY position;
 
 \pset tuples_only on
-SELECT format('simhash(body) to md5(body), %s, pglz: %s, bar %s: %s', dataset,
+SELECT format('simhash(body) to md5(body), %s, pglz: %s, bar %s: %s', set_name,
     round((seconds / md5_seconds)::numeric, 2), bar,
     CASE WHEN seconds <= bar * md5_seconds THEN 'reached' ELSE 'MISSED' END)
-FROM result JOIN (VALUES ('english', 1.2), ('source', 1.2), ('chinese', 2)) AS bars (dataset, bar) USING (dataset)
+FROM result JOIN (VALUES ('english', 1.2), ('source', 1.2), ('chinese', 2)) AS bars (set_name, bar) USING (set_name)
 WHERE measured = 'simhash' AND storage = 'pglz' ORDER BY position;

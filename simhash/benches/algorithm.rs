@@ -5,7 +5,6 @@
 //! result is the median of all runs.
 
 use std::hint::black_box;
-use std::path::Path;
 use std::time::Instant;
 
 use simhash::fingerprint::options::Options;
@@ -14,17 +13,11 @@ use simhash::fingerprint::{Fingerprinter, Scratch};
 mod documents;
 
 const RUNS: usize = 15;
-/// A run repeats its documents until it has processed this many bytes.
-const BYTES: usize = 20_000_000;
+/// A run repeats its texts until it has processed this many bytes.
+const MIN_BYTES: usize = 20_000_000;
 
 fn main() {
-    let mut sets = Vec::new();
-    for path in std::env::args().skip(1).filter(|argument| !argument.starts_with("--")) {
-        match Set::read(&path) {
-            Some(set) => sets.push(set),
-            None => println!("{path}: skipped, no documents there"),
-        }
-    }
+    let mut sets: Vec<Set> = documents::sets().map(|(name, texts)| Set::new(name, texts)).collect();
     for _ in 0..RUNS {
         sets.iter_mut().for_each(Set::run);
     }
@@ -38,37 +31,31 @@ fn main() {
 /// A set of documents, and the seconds that each run has taken for them.
 struct Set {
     name: String,
-    documents: Vec<String>,
+    texts: Vec<String>,
     bytes: usize,
     features: usize,
     seconds: Vec<f64>,
 }
 
 impl Set {
-    fn read(path: &str) -> Option<Self> {
-        let documents: Vec<String> =
-            documents::read(Path::new(path)).ok()?.into_iter().map(|document| document.text).collect();
-        let bytes = documents.iter().map(String::len).sum();
-        if bytes == 0 {
-            return None;
-        }
+    fn new(name: String, texts: Vec<String>) -> Self {
+        let bytes = texts.iter().map(String::len).sum();
         let mut scratch = Scratch::default();
         let count = |text: &String| {
             let list = Fingerprinter::new(&mut scratch, &Options::default(), &|| ()).features(text);
             list.map_or(0, |list| list.iter().count())
         };
-        let features = documents.iter().map(count).sum();
-        let name = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path).to_owned();
-        Some(Self { name, documents, bytes, features, seconds: Vec::new() })
+        let features = texts.iter().map(count).sum();
+        Self { name, texts, bytes, features, seconds: Vec::new() }
     }
 
     fn run(&mut self) {
         let options = Options::default();
         let mut scratch = Scratch::default();
-        let passes = BYTES.div_ceil(self.bytes);
+        let passes = MIN_BYTES.div_ceil(self.bytes);
         let start = Instant::now();
-        for document in std::iter::repeat_n(&self.documents, passes).flatten() {
-            let _ = black_box(Fingerprinter::new(&mut scratch, &options, &|| ()).fingerprint(black_box(document)));
+        for text in std::iter::repeat_n(&self.texts, passes).flatten() {
+            let _ = black_box(Fingerprinter::new(&mut scratch, &options, &|| ()).fingerprint(black_box(text)));
         }
         self.seconds.push(start.elapsed().as_secs_f64() / passes as f64);
     }
@@ -81,7 +68,7 @@ impl Set {
         println!(
             "{:<24} {:>9} {:>8.1} {:>9.0} {:>9.0} {:>9.0} {:>9.2} {:>11.1}",
             self.name,
-            self.documents.len(),
+            self.texts.len(),
             self.bytes as f64 / 1e6,
             speed(median),
             speed(self.seconds[RUNS - 1]),

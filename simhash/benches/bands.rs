@@ -9,7 +9,6 @@
 //! others. They are scaled to ten million rows, as if the set were repeated with other texts.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 
 use simhash::Options;
 use simhash::fingerprint::bands::MAX_BANDS;
@@ -20,23 +19,19 @@ use simhash::random::Random;
 
 mod documents;
 
+/// The number of rows to which entries are scaled.
 const ROWS: f64 = 1e7;
+/// The least resemblance of the true pairs.
+const MIN_RESEMBLANCE: f64 = 0.6;
 /// Least resemblances, and the numbers of bands that are shown for each, of which the default is the last.
 const SHOWN: [(f64, [usize; 4]); 4] =
     [(0.9, [3, 4, 5, 6]), (0.84, [3, 4, 5, 6]), (0.7, [6, 8, 10, 12]), (0.6, [12, 16, 20, 24])];
-const MOST_SHORT_TEXTS: usize = 20_000;
+const MAX_SHORT_TEXTS: usize = 20_000;
 
 fn main() {
-    for path in std::env::args().skip(1).filter(|argument| !argument.starts_with("--")) {
-        match documents::read(Path::new(&path)) {
-            Ok(read) if !read.is_empty() => {
-                let name = path.rsplit('/').next().unwrap_or(&path);
-                let texts: Vec<String> = read.into_iter().map(|document| document.text).collect();
-                report(name, &texts);
-                report(&format!("{name}, short texts"), &short_texts(&texts));
-            }
-            _ => println!("{path}: skipped, no documents there"),
-        }
+    for (name, texts) in documents::sets() {
+        report_set(&name, &texts);
+        report_set(&format!("{name}, short texts"), &short_texts(&texts));
     }
 }
 
@@ -45,7 +40,7 @@ fn short_texts(texts: &[String]) -> Vec<String> {
     let (mut random, mut short, mut seen) = (Random(0), Vec::new(), HashSet::new());
     for sentence in texts.iter().flat_map(|text| text.split(['.', '\n'])) {
         let mut words: Vec<_> = sentence.split_whitespace().collect();
-        if !(6..=19).contains(&words.len()) || short.len() >= 2 * MOST_SHORT_TEXTS || !seen.insert(sentence) {
+        if !(6..=19).contains(&words.len()) || short.len() >= 2 * MAX_SHORT_TEXTS || !seen.insert(sentence) {
             continue;
         }
         short.push(words.join(" "));
@@ -60,15 +55,15 @@ fn short_texts(texts: &[String]) -> Vec<String> {
     short
 }
 
-fn report(name: &str, texts: &[String]) {
+fn report_set(name: &str, texts: &[String]) {
     let (options, mut scratch) = (Options::default(), Scratch::default());
     let summary =
         |text: &String| Fingerprinter::new(&mut scratch, &options, &|| ()).summary(text, MAX_BANDS).ok().flatten();
     let summaries: Vec<Option<Summary>> = texts.iter().map(summary).collect();
-    let pairs = pairs(texts, &summaries, 0.6);
+    let pairs = true_pairs(texts, &summaries);
     println!("{name}: {} documents", texts.len());
-    for (least, shown) in SHOWN {
-        let near: Vec<_> = pairs.iter().filter(|(.., resemblance)| *resemblance >= least).collect();
+    for (min_resemblance, shown) in SHOWN {
+        let near: Vec<_> = pairs.iter().filter(|(.., resemblance)| *resemblance >= min_resemblance).collect();
         let is_found = |a: usize, b: usize, bands: usize| {
             let [a, b] = [a, b].map(|text| summaries[text].as_ref().map_or(&[][..], |found| &found.bands[..bands]));
             a.iter().zip(b).any(|(a, b)| a == b)
@@ -76,25 +71,25 @@ fn report(name: &str, texts: &[String]) {
         let figures = shown.map(|bands| {
             let found = near.iter().filter(|(a, b, _)| is_found(*a, *b, bands)).count();
             let recall = found as f64 / near.len().max(1) as f64;
-            let (of_near, of_others) = entries(&summaries, &near, least, bands);
+            let (of_near, of_others) = entries(&summaries, &near, min_resemblance, bands);
             format!("{bands:>2} bands {recall:.4}, entries {of_near:.0} + {of_others:.0}")
         });
-        println!("  resemblance >= {least}: {} pairs; {}", near.len(), figures.join("; "));
+        println!("  resemblance >= {min_resemblance}: {} pairs; {}", near.len(), figures.join("; "));
     }
 }
 
-/// The pairs of texts of at least this resemblance.
-fn pairs(texts: &[String], summaries: &[Option<Summary>], least: f64) -> Vec<(usize, usize, f64)> {
+/// The pairs of texts of at least [`MIN_RESEMBLANCE`], with their resemblance.
+fn true_pairs(texts: &[String], summaries: &[Option<Summary>]) -> Vec<(usize, usize, f64)> {
     let (options, mut scratch) = (Options::default(), Scratch::default());
     let (mut pairs, mut seen) = (Vec::new(), HashSet::new());
     for band in 0..MAX_BANDS {
         for group in groups(summaries, band).into_values() {
             for (position, &a) in group.iter().enumerate() {
                 for &b in &group[..position] {
-                    if fits(summaries, a, b, least) && seen.insert((a, b)) {
-                        let found =
-                            resemblance(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), &texts[a], &texts[b]);
-                        pairs.extend(found.ok().flatten().filter(|found| *found >= least).map(|found| (a, b, found)));
+                    if fits(summaries, a, b, MIN_RESEMBLANCE) && seen.insert((a, b)) {
+                        let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
+                        let found = resemblance(&mut fingerprinter, &texts[a], &texts[b]).ok().flatten();
+                        pairs.extend(found.filter(|found| *found >= MIN_RESEMBLANCE).map(|found| (a, b, found)));
                     }
                 }
             }
@@ -103,6 +98,7 @@ fn pairs(texts: &[String], summaries: &[Option<Summary>], least: f64) -> Vec<(us
     pairs
 }
 
+/// The texts by the value of one of their bands.
 fn groups(summaries: &[Option<Summary>], band: usize) -> HashMap<i32, Vec<usize>> {
     let mut groups: HashMap<_, Vec<_>> = HashMap::new();
     for (text, summary) in summaries.iter().enumerate() {
@@ -113,19 +109,25 @@ fn groups(summaries: &[Option<Summary>], band: usize) -> HashMap<i32, Vec<usize>
     groups
 }
 
-fn fits(summaries: &[Option<Summary>], a: usize, b: usize, least: f64) -> bool {
+/// Whether the sizes of two texts allow this resemblance.
+fn fits(summaries: &[Option<Summary>], a: usize, b: usize, min_resemblance: f64) -> bool {
     let [Some(a), Some(b)] = [a, b].map(|text| summaries[text].as_ref()) else { return false };
-    similar_sizes(a.size, least, true).contains(&b.size)
+    similar_sizes(a.size, min_resemblance, true).contains(&b.size)
 }
 
 /// The entries that a search reads on average, of near texts and of others, scaled to [`ROWS`].
-fn entries(summaries: &[Option<Summary>], near: &[&(usize, usize, f64)], least: f64, bands: usize) -> (f64, f64) {
+fn entries(
+    summaries: &[Option<Summary>],
+    near: &[&(usize, usize, f64)],
+    min_resemblance: f64,
+    bands: usize,
+) -> (f64, f64) {
     let near: HashSet<_> = near.iter().map(|(a, b, _)| (*a, *b)).collect();
     let (mut of_near, mut of_others) = (0usize, 0usize);
     for band in 0..bands {
         for group in groups(summaries, band).into_values() {
             for (position, &a) in group.iter().enumerate() {
-                for &b in group[..position].iter().filter(|b| fits(summaries, a, **b, least)) {
+                for &b in group[..position].iter().filter(|b| fits(summaries, a, **b, min_resemblance)) {
                     // Each of the two texts finds the other.
                     *(if near.contains(&(a, b)) { &mut of_near } else { &mut of_others }) += 2;
                 }

@@ -1,6 +1,6 @@
 //! Gathers the documents for the other benchmarks, from files that every developer's machine has.
 //!
-//! `cargo bench -p simhash --bench corpus -- OUT [DATA]` writes these files into the folder OUT, with one JSON object
+//! `cargo bench -p simhash --bench corpus -- FOLDER [DATA]` writes these files into FOLDER, with one JSON object
 //! with "id" and "text" a line:
 //!
 //! - `english.jsonl`: copyright files and changelogs of the installed packages (`/usr/share/doc`);
@@ -26,49 +26,55 @@ mod documents;
 use documents::Document;
 
 const MAX_FILE_BYTES: usize = 1_000_000;
-const SET_BYTES: usize = 60_000_000;
-const LINES: usize = 200_000;
-const PAGES: usize = 100_000;
+/// A set gets no further file when it has this many bytes.
+const MIN_SET_BYTES: usize = 60_000_000;
+const MAX_LINES: usize = 200_000;
+const MAX_PAGES: usize = 100_000;
 const MAX_PAGE_BYTES: usize = 4_000;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    let Some(out) = arguments.first() else {
+    let arguments = documents::arguments();
+    let Some(folder) = arguments.first() else {
         println!("skipped: no folder to write to");
         return ExitCode::SUCCESS;
     };
-    match gather(Path::new(out), arguments.get(1).map(Path::new)) {
+    match gather(Path::new(folder), arguments.get(1).map(Path::new)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("cannot gather documents in {out}: {error}");
+            eprintln!("cannot gather documents in {folder}: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn gather(out: &Path, data: Option<&Path>) -> io::Result<()> {
-    let part = if std::env::var_os("QUICK").is_some_and(|quick| !quick.is_empty()) { 10 } else { 1 };
-    std::fs::create_dir_all(out)?;
+fn gather(folder: &Path, data: Option<&Path>) -> io::Result<()> {
+    let divisor = if std::env::var_os("QUICK").is_some_and(|quick| !quick.is_empty()) { 10 } else { 1 };
+    std::fs::create_dir_all(folder)?;
 
     let docs = Path::new("/usr/share/doc");
     let headers = Path::new("/usr/include");
     let crates = cargo_home().join("registry/src");
 
-    let english = read_files(&files(&[docs], is_english), SET_BYTES / part)?;
-    let source = read_files(&files(&[headers, &crates], is_source), SET_BYTES / part)?;
+    let english = read_files(&find_files(&[docs], is_english), MIN_SET_BYTES / divisor)?;
+    let source = read_files(&find_files(&[headers, &crates], is_source), MIN_SET_BYTES / divisor)?;
     let chinese = read_laws(data)?;
-    write(out, "english", "/usr/share/doc: copyright, changelog", &english)?;
-    write(out, "source", "/usr/include: headers; cargo's registry: Rust", &source)?;
-    write(out, "chinese", "laws set of the quality data", &chinese)?;
+    write_set(folder, "english", "/usr/share/doc: copyright, changelog", &english)?;
+    write_set(folder, "source", "/usr/include: headers; cargo's registry: Rust", &source)?;
+    write_set(folder, "chinese", "laws set of the quality data", &chinese)?;
 
-    write(out, "lines", "lines of the English set", &lines(&english, LINES / part))?;
+    write_set(folder, "lines", "lines of the English set", &lines(&english, MAX_LINES / divisor))?;
 
-    let others = files(&[docs, headers, &crates], |path| !is_english(path) && !is_source(path) && is_text(path));
+    let others = find_files(&[docs, headers, &crates], |path| !is_english(path) && !is_source(path) && is_text(path));
     let mut all = chinese;
     all.extend(english);
-    all.extend(read_files(&files(&[headers, &crates], is_source), usize::MAX)?);
+    all.extend(read_files(&find_files(&[headers, &crates], is_source), usize::MAX)?);
     all.extend(read_files(&others, usize::MAX)?);
-    write(out, "pages", "pages of all of these and of README, Markdown and TOML files", &pages(&all, PAGES / part))
+    write_set(
+        folder,
+        "pages",
+        "pages of all of these and of README, Markdown and TOML files",
+        &pages(&all, MAX_PAGES / divisor),
+    )
 }
 
 fn cargo_home() -> PathBuf {
@@ -95,33 +101,34 @@ fn is_text(path: &Path) -> bool {
 }
 
 /// The wanted files in and below the folders, in an order that mixes them.
-fn files(folders: &[&Path], wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+fn find_files(folders: &[&Path], wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in folders {
-        find(folder, &wanted, &mut found);
+        find_in_folder(folder, &wanted, &mut found);
     }
     found.sort_by_cached_key(|path| (xxh3_64(path.as_os_str().as_encoded_bytes()), path.clone()));
     found
 }
 
-fn find(folder: &Path, wanted: &impl Fn(&Path) -> bool, found: &mut Vec<PathBuf>) {
+fn find_in_folder(folder: &Path, wanted: &impl Fn(&Path) -> bool, found: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let path = entry.path();
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() => find(&path, wanted, found),
+            Ok(kind) if kind.is_dir() => find_in_folder(&path, wanted, found),
             Ok(kind) if kind.is_file() && wanted(&path) => found.push(path),
             _ => (),
         }
     }
 }
 
+/// Whether a text is small enough for the sets, and fit for PostgreSQL.
 fn fits(text: &str) -> bool {
     (1..=MAX_FILE_BYTES).contains(&text.len()) && !text.contains('\0')
 }
 
-/// The documents in these files, until they have `bytes` bytes together. Files with the same content count once.
-fn read_files(files: &[PathBuf], bytes: usize) -> io::Result<Vec<Document>> {
+/// The documents in these files, until they have `min_bytes` bytes together. Files with the same content count once.
+fn read_files(files: &[PathBuf], min_bytes: usize) -> io::Result<Vec<Document>> {
     let mut documents = Vec::new();
     let mut seen = HashSet::new();
     let mut sum = 0;
@@ -131,7 +138,7 @@ fn read_files(files: &[PathBuf], bytes: usize) -> io::Result<Vec<Document>> {
             sum += text.len();
             documents.push(Document { id: path.to_string_lossy().into_owned(), text });
         }
-        if sum >= bytes {
+        if sum >= min_bytes {
             break;
         }
     }
@@ -150,16 +157,16 @@ fn read_laws(data: Option<&Path>) -> io::Result<Vec<Document>> {
     Ok(documents)
 }
 
-/// At most `most` lines that are not blank.
-fn lines(documents: &[Document], most: usize) -> Vec<Document> {
+/// At most `max_count` lines that are not blank.
+fn lines(documents: &[Document], max_count: usize) -> Vec<Document> {
     let lines = documents.iter().flat_map(|document| document.text.lines()).filter(|line| !line.trim().is_empty());
     let document = |(i, line): (usize, &str)| Document { id: i.to_string(), text: line.to_owned() };
-    lines.enumerate().map(document).take(most).collect()
+    lines.enumerate().map(document).take(max_count).collect()
 }
 
-/// At most `most` pages of the documents, in an order that mixes them. Pages end at line ends, or within a line that is
-/// longer than a page.
-fn pages(documents: &[Document], most: usize) -> Vec<Document> {
+/// At most `max_count` pages of the documents, in an order that mixes them. Pages end at line ends, or within a line
+/// that is longer than a page.
+fn pages(documents: &[Document], max_count: usize) -> Vec<Document> {
     let mut pages = Vec::new();
     for document in documents {
         let mut rest = document.text.as_str();
@@ -172,12 +179,12 @@ fn pages(documents: &[Document], most: usize) -> Vec<Document> {
         }
     }
     pages.sort_by_cached_key(|page| xxh3_64(page.id.as_bytes()));
-    pages.truncate(most);
+    pages.truncate(max_count);
     pages
 }
 
-fn write(out: &Path, name: &str, origin: &str, documents: &[Document]) -> io::Result<()> {
-    let path = out.join(format!("{name}.jsonl"));
+fn write_set(folder: &Path, name: &str, origin: &str, documents: &[Document]) -> io::Result<()> {
+    let path = folder.join(format!("{name}.jsonl"));
     if documents.is_empty() {
         println!("{name:<8} none ({origin})");
         return std::fs::remove_file(path).or(Ok(()));

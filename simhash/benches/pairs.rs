@@ -11,10 +11,12 @@ use simhash::error::Error;
 use simhash::pairs::{Pairs, Rows, clusters};
 use simhash::random::Random;
 
+mod documents;
+
 const RUNS: usize = 3;
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let chosen = documents::arguments();
     let sets: [(_, &[_], &[_]); _] = [
         ("uniform", &[100_000, 1_000_000], &[0, 3, 5, 8]),
         ("uniform", &[10_000_000], &[0, 3, 5]),
@@ -33,7 +35,7 @@ fn main() {
         "fingerprints", "count", "distance", "pairs", "sort ms", "all ms", "ns/row", "clusters ms", "tick ms"
     );
     for (kind, counts, distances) in sets {
-        if !wanted.is_empty() && !wanted.iter().any(|wanted| kind.contains(wanted.as_str())) {
+        if !chosen.is_empty() && !chosen.iter().any(|part_of_name| kind.contains(part_of_name.as_str())) {
             continue;
         }
         for &count in counts {
@@ -43,14 +45,14 @@ fn main() {
                     (0..RUNS).map(|_| run(&fingerprints, max_distance).expect("memory suffices")).collect();
                 runs.sort_by(|a, b| a.pairs.total_cmp(&b.pairs));
                 let Run { sort, pairs, found, clusters, .. } = runs[RUNS / 2];
-                let gap = runs.iter().fold(0f64, |gap, run| gap.max(run.gap));
+                let longest_gap = runs.iter().fold(0f64, |longest, run| longest.max(run.longest_gap));
                 println!(
                     "{kind:<26} {count:>10} {max_distance:>8} {found:>11} {:>9.1} {:>9.1} {:>8.1} {:>12.1} {:>8.2}",
                     sort * 1e3,
                     pairs * 1e3,
                     pairs * 1e9 / count as f64,
                     clusters * 1e3,
-                    gap * 1e3,
+                    longest_gap * 1e3,
                 );
             }
         }
@@ -61,16 +63,16 @@ fn main() {
 fn fingerprints(kind: &str, count: usize) -> Vec<u64> {
     let mut random = Random(count as u64);
     let mut all: Vec<u64> = Vec::with_capacity(count);
-    for n in 0..count {
+    for number in 0..count {
         let fingerprint = match kind {
             // A tenth are copies of others with up to five bits flipped.
-            "near-duplicates" if n % 10 == 9 => {
-                let original = all[random.below(n as u64) as usize];
+            "near-duplicates" if number % 10 == 9 => {
+                let original = all[random.below(number as u64) as usize];
                 let bits = random.below(6);
                 random.near(original, bits)
             }
-            "half share a block" if n.is_multiple_of(2) => random.next() & !(0xffff << 32) | 0x1234 << 32,
-            "nine tenths share a block" if n % 10 > 0 => random.next() & !(0xffff << 32) | 0x1234 << 32,
+            "half share a block" if number.is_multiple_of(2) => random.next() & !(0xffff << 32) | 0x1234 << 32,
+            "nine tenths share a block" if number % 10 > 0 => random.next() & !(0xffff << 32) | 0x1234 << 32,
             // Ten templates. Fingerprints of a template share three of four blocks; one in four has a bit flipped.
             "templates" => {
                 let template = random.below(10);
@@ -95,11 +97,13 @@ fn fingerprints(kind: &str, count: usize) -> Vec<u64> {
 /// The times of a run in seconds.
 struct Run {
     sort: f64,
+    /// Of all pairs, the sort included.
     pairs: f64,
-    found: usize,
     clusters: f64,
-    /// The longest time between two ticks.
-    gap: f64,
+    /// Between two ticks.
+    longest_gap: f64,
+    /// The number of pairs.
+    found: usize,
 }
 
 fn run(fingerprints: &[u64], max_distance: i32) -> Result<Run, Error> {
@@ -108,23 +112,23 @@ fn run(fingerprints: &[u64], max_distance: i32) -> Result<Run, Error> {
         fingerprints.iter().try_for_each(|&fingerprint| rows.push(Some(fingerprint)))?;
         Ok::<_, Error>(rows)
     };
-    let all = rows()?;
+    let rows_of_pairs = rows()?;
     let start = Instant::now();
-    let (last, gap) = (Cell::new(start), Cell::new(0f64));
+    let (last_tick, longest_gap) = (Cell::new(start), Cell::new(0f64));
     let tick = || {
-        gap.set(gap.get().max(last.replace(Instant::now()).elapsed().as_secs_f64()));
+        longest_gap.set(longest_gap.get().max(last_tick.replace(Instant::now()).elapsed().as_secs_f64()));
     };
-    let mut all = Pairs::new(all, max_distance, &tick)?;
+    let mut search = Pairs::new(rows_of_pairs, max_distance, &tick)?;
     let sort = start.elapsed().as_secs_f64();
     let mut found = 0;
-    while all.next(&tick)?.is_some() {
+    while search.next(&tick)?.is_some() {
         found += 1;
     }
     let pairs = start.elapsed().as_secs_f64();
-    drop(all);
-    let rows = rows()?;
+    drop(search);
+    let rows_of_clusters = rows()?;
     let start = Instant::now();
-    last.set(start);
-    clusters(rows, max_distance, &tick)?;
-    Ok(Run { sort, pairs, found, clusters: start.elapsed().as_secs_f64(), gap: gap.get() })
+    last_tick.set(start);
+    clusters(rows_of_clusters, max_distance, &tick)?;
+    Ok(Run { sort, pairs, clusters: start.elapsed().as_secs_f64(), longest_gap: longest_gap.get(), found })
 }

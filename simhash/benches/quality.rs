@@ -23,12 +23,12 @@ use simhash::fingerprint::{Fingerprinter, Scratch};
 
 mod documents;
 
-/// A found pair counts as right if it has at least this resemblance.
-const SIMILAR: f64 = 0.8;
-/// A pair of at least this resemblance should be found.
-const NEAR: f64 = 0.9;
-/// The distances that are shown without texts.
-const SHOWN: std::ops::RangeInclusive<i32> = 1..=8;
+/// A found pair counts as right if it has at least this J.
+const MIN_RIGHT: f64 = 0.8;
+/// A pair of at least this J should be found.
+const MIN_EXPECTED: f64 = 0.9;
+/// The distances that are shown.
+const SHOWN_DISTANCES: std::ops::RangeInclusive<i32> = 1..=8;
 /// The options that are measured, the default first.
 const OPTIONS: [&str; 6] = [
     "{}",
@@ -40,13 +40,13 @@ const OPTIONS: [&str; 6] = [
 ];
 
 fn main() -> ExitCode {
-    let Some(folder) = std::env::args().skip(1).find(|argument| argument != "--bench") else {
+    let Some(folder) = documents::arguments().into_iter().next() else {
         println!("skipped: no folder with NAME.jsonl.gz and NAME.pairs.tsv.gz");
         return ExitCode::SUCCESS;
     };
     match read_sets(Path::new(&folder)) {
         Ok(sets) => {
-            sets.iter().for_each(report);
+            sets.iter().for_each(report_set);
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -56,18 +56,18 @@ fn main() -> ExitCode {
     }
 }
 
-fn report(set: &Set) {
+fn report_set(set: &Set) {
     let megabytes = set.texts.iter().map(String::len).sum::<usize>() as f64 / 1e6;
-    let (similar, near) = (set.pairs_from(SIMILAR), set.pairs_from(NEAR));
+    let (right, expected) = (set.pairs_from(MIN_RIGHT), set.pairs_from(MIN_EXPECTED));
     println!(
-        "{}: {} documents, {megabytes:.1} MB, pairs with J >= {SIMILAR}: {similar}, >= {NEAR}: {near}",
+        "{}: {} documents, {megabytes:.1} MB, pairs with J >= {MIN_RIGHT}: {right}, >= {MIN_EXPECTED}: {expected}",
         set.name,
         set.texts.len()
     );
     println!("precision / recall within 1 to 8 bits");
     for options in OPTIONS {
         let pairs = near_pairs(set, &Options::from_json(options).expect("valid options"));
-        let figures = SHOWN.map(|distance| Figures::within(set, &pairs, distance).to_string());
+        let figures = SHOWN_DISTANCES.map(|distance| Figures::within(set, &pairs, distance).to_string());
         println!("{options:<32}{}", figures.collect::<Vec<_>>().join("  "));
     }
     println!();
@@ -90,7 +90,7 @@ fn near_pairs(set: &Set, options: &Options) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for (i, &(b, of_b)) in all.iter().enumerate() {
         let others = all[..i].iter().map(|&(a, of_a)| (a, hamming(of_a, of_b).cast_signed()));
-        let near = others.filter(|(_, distance)| distance <= SHOWN.end());
+        let near = others.filter(|(_, distance)| distance <= SHOWN_DISTANCES.end());
         pairs.extend(near.map(|(a, distance)| Pair { distance, j: js.get(&(a, b)).copied().unwrap_or(0.0) }));
     }
     pairs
@@ -105,8 +105,9 @@ impl Figures {
     /// The figures of the pairs within a distance.
     fn within(set: &Set, pairs: &[Pair], distance: i32) -> Self {
         let found: Vec<f64> = pairs.iter().filter(|pair| pair.distance <= distance).map(|pair| pair.j).collect();
-        let from = |least: f64| found.iter().filter(|j| **j >= least).count();
-        Self { precision: share(from(SIMILAR), found.len()), recall: share(from(NEAR), set.pairs_from(NEAR)) }
+        let from = |min_j: f64| found.iter().filter(|j| **j >= min_j).count();
+        let (right, expected) = (from(MIN_RIGHT), from(MIN_EXPECTED));
+        Self { precision: share(right, found.len()), recall: share(expected, set.pairs_from(MIN_EXPECTED)) }
     }
 }
 
@@ -130,8 +131,8 @@ struct Set {
 
 impl Set {
     /// The number of pairs with at least this J.
-    fn pairs_from(&self, least: f64) -> usize {
-        self.resembling.iter().filter(|pair| pair.2 >= least).count()
+    fn pairs_from(&self, min_j: f64) -> usize {
+        self.resembling.iter().filter(|pair| pair.2 >= min_j).count()
     }
 }
 

@@ -1,4 +1,5 @@
-//! Reads the documents that benchmarks measure on.
+//! The arguments of a benchmark, and the documents that it measures on.
+#![allow(dead_code, reason = "no benchmark uses all of this")]
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -9,9 +10,27 @@ use serde_json::Value;
 /// A document of a set.
 pub struct Document {
     /// The name of the document in its set.
-    #[allow(dead_code, reason = "not every benchmark names its documents")]
     pub id: String,
     pub text: String,
+}
+
+/// The arguments, without the `--bench` that Cargo adds.
+pub fn arguments() -> Vec<String> {
+    std::env::args().skip(1).filter(|argument| argument != "--bench").collect()
+}
+
+/// The name and the texts of each set of documents that the arguments name. Those without text are skipped.
+pub fn sets() -> impl Iterator<Item = (String, Vec<String>)> {
+    arguments().into_iter().filter_map(|path| {
+        let documents = read(Path::new(&path)).unwrap_or_default();
+        let texts: Vec<String> = documents.into_iter().map(|document| document.text).collect();
+        if texts.iter().all(String::is_empty) {
+            println!("{path}: skipped, no documents there");
+            return None;
+        }
+        let name = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(&path).to_owned();
+        Some((name, texts))
+    })
 }
 
 /// The documents of a `.jsonl` or `.jsonl.gz` file, which has one JSON object with "id" and "text" a line; for a

@@ -1,7 +1,11 @@
-"""Statements on the server that psql's environment (PGHOST and so on) points to, and how long they take."""
+"""The server that psql's environment (PGHOST and so on) points to: statements and how long they take, and pgbench.
+
+The programs that import this module need PYTHONPATH=benches and, in the server, the extension pg_simhash.
+"""
 
 import os
 import subprocess
+import tempfile
 
 # The form in which COPY reads each character. No text of PostgreSQL has the character 0.
 ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": " "})
@@ -47,3 +51,31 @@ def copy_in(table, rows):
             process.stdin.write("\t".join(str(field).translate(ESCAPES) for field in row) + "\n")
     if process.returncode:
         raise RuntimeError(f"cannot fill {table}")
+
+
+def uniform_rows(first, last, seed=0):
+    """A query for the ids from the first to the last, each with a uniform fingerprint that depends on id and seed."""
+    return f"SELECT id, hashint8extended(id, {seed}) AS fingerprint FROM generate_series({first}::bigint, {last}) AS id"
+
+
+def run_pgbench(script, transactions, clients=1, variables=None, **settings):
+    """What pgbench reports after each client has run the script as often as this. The variable `turn` begins at 0."""
+    definitions = [f"--define={name}={number}" for name, number in {"turn": 0, **(variables or {})}.items()]
+    with tempfile.NamedTemporaryFile("w", prefix="pg_simhash.", suffix=".sql") as file:
+        file.write(script)
+        file.flush()
+        process = subprocess.run(
+            ["pgbench", "--no-vacuum", "--protocol=prepared", "--report-per-command", "--random-seed=1",
+             f"--client={clients}", f"--jobs={clients}", f"--transactions={transactions}", *definitions,
+             f"--file={file.name}"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment(settings),
+        )
+    if process.returncode:
+        raise RuntimeError(f"pgbench ended with {process.returncode}:\n{process.stdout}")
+    return process.stdout
+
+
+def print_conditions(names, runs, rest, **settings):
+    """Prints the first line of a benchmark: these settings of the server, the number of runs, and the rest."""
+    shown = ", ".join(f"{name} {value(f'SHOW {name}', **settings)}" for name in names)
+    print(f"{shown}; medians of {runs} runs{rest}")
