@@ -6,9 +6,10 @@ The programs that import this module need PYTHONPATH=benches and, in the server,
 import os
 import subprocess
 import tempfile
+from functools import reduce
 
 # The form in which COPY reads each character. No text of PostgreSQL has the character 0.
-ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": " "})
+ESCAPES = ("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r"), ("\0", " ")
 SETTINGS = {"client_min_messages": "warning", "jit": "off", "max_parallel_workers_per_gather": "0"}
 
 
@@ -47,10 +48,14 @@ def copy_in(table, rows):
         ["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-c", f"COPY {table} FROM STDIN"],
         stdin=subprocess.PIPE, text=True, env=environment({}),
     ) as process:
-        for row in rows:
-            process.stdin.write("\t".join(str(field).translate(ESCAPES) for field in row) + "\n")
+        process.stdin.writelines("\t".join(map(escape, row)) + "\n" for row in rows)
     if process.returncode:
         raise RuntimeError(f"cannot fill {table}")
+
+
+def escape(field):
+    """The field as COPY reads it. (With str.translate, this would take longer than COPY.)"""
+    return reduce(lambda text, escape: text.replace(*escape), ESCAPES, str(field))
 
 
 def uniform_rows(first, last, seed=0):

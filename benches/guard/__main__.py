@@ -8,7 +8,7 @@ key, and the rows a second that pgbench inserts (-M prepared, a transaction for 
 by one client and by four. Both take turns, in every other run in the opposite order: medians, and medians of the runs'
 ratios. The curve is that of one client.
 
-Needs the packages of benches/requirements.txt. Whether a commit waits for the disk (fsync) is up to the server.
+Whether a commit waits for the disk (fsync) is up to the server.
 """
 
 import sys

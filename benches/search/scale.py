@@ -4,7 +4,6 @@
 
 Narrow tables (an id and a uniform fingerprint), the largest of ROWS rows, with covering indexes on the blocks as
 expressions. Each layout is built, read into memory, measured and dropped by itself, so that the largest one fits.
-Needs the packages of benches/requirements.txt.
 """
 
 import sys
