@@ -31,8 +31,8 @@ mod tests {
     }
 
     /// Runs a statement with each of these amounts of memory, and then with ample memory. It must fail at least
-    /// `fewest` times, each time with the error for a lack of memory.
-    fn check_lack_of_memory(statement: &str, kilobytes: impl Iterator<Item = u64>, fewest: usize) {
+    /// `min_failures` times, each time with the error for a lack of memory.
+    fn check_lack_of_memory(statement: &str, kilobytes: impl Iterator<Item = u64>, min_failures: usize) {
         Spi::run(
             "CREATE OR REPLACE FUNCTION sqlstate_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
              BEGIN
@@ -45,7 +45,7 @@ mod tests {
         .expect("a function");
         let codes: Vec<_> = kilobytes.map(|kilobytes| with_kilobytes(kilobytes, statement)).collect();
         assert!(codes.iter().flatten().all(|code| code == "53200"), "{statement}: {codes:?}");
-        assert!(codes.iter().flatten().count() >= fewest, "{statement}: {codes:?}");
+        assert!(codes.iter().flatten().count() >= min_failures, "{statement}: {codes:?}");
         assert_eq!(with_kilobytes(300 << 10, statement), None, "{statement}");
     }
 
@@ -88,7 +88,7 @@ mod tests {
         }
     }
 
-    /// Each row is near its equals, and resembles no others enough.
+    /// A row is near the rows with an equal text, and resembles no others enough.
     #[pg_extern(sql = false)]
     fn features_out_of_memory() {
         for function in ["simhash_cluster", "simhash_duplicate_of"] {

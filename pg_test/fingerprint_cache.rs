@@ -104,7 +104,7 @@ mod tests {
         }
         // If a new text is the second argument, it must be passed twice before its features are cached.
         assert_eq!(count_prepared("SELECT sum(simhash_resemblance(body, 'another text')) FROM docs"), 2);
-        // Other options, other features.
+        // Other options give other features.
         for options in ["{}", "{\"ngram\": 2}", "{}"] {
             let statement = format!("SELECT sum(simhash_resemblance('a text', body, '{options}')) FROM docs");
             assert_eq!(count_prepared(&statement), 1, "{statement}");

@@ -7,7 +7,7 @@ mod tests {
     use simhash::fingerprint::{Fingerprinter, Scratch, Summary};
     use simhash::random::Random;
 
-    // The defaults of guards.
+    // The defaults of a guard's criterion.
     const BANDS: usize = simhash::fingerprint::bands::DEFAULT_BANDS;
     const MIN_RESEMBLANCE: f64 = simhash::fingerprint::resemblance::COPY;
     const MAX_DISTANCE: u32 = 20;
@@ -26,7 +26,7 @@ mod tests {
         }
     }
 
-    /// A text of one of a few groups, with up to three words replaced. Some are stored compressed or out of line.
+    /// A text of one of a few groups, with up to three words replaced. Some texts are stored compressed or out of line.
     fn random_text(random: &mut Random) -> String {
         let group = random.below(4);
         let (count, times) = [(60, 1), (60, 20), (700, 1), (20, 1)][group as usize];

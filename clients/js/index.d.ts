@@ -31,7 +31,7 @@ export interface Options {
   seed?: number | bigint
   /** The markup of the text, whose tags are no words; "main" reads only what a page is about. None by default. */
   markup?: 'html' | 'main'
-  /** What does not count: tokens with a digit, ids, addresses, marks on letters, hyphens at the ends of lines. */
+  /** What of a text is ignored: tokens with a digit, ids, addresses, marks on letters, hyphens at the ends of lines. */
   ignore?: ('numbers' | 'ids' | 'urls' | 'accents' | 'hyphenation')[]
   /** What texts must agree in to resemble each other: "numbers", and words. Without effect on fingerprints. */
   same?: string[]
@@ -48,28 +48,31 @@ export interface Criterion extends Options {
   bands?: number
 }
 
-/** What a fingerprint is made of. */
+/** A feature of a text. */
 export interface Feature {
+  /** The text of the feature: one word or several words, or characters. */
   feature: string
   weight: number
   hash: bigint
 }
 
-/** A feature that only one of two texts has, or that weighs more in it. */
+/** A feature that only one of two texts has, or that weighs more in one of them: on this side. */
 export interface Difference {
   side: 'a' | 'b'
   feature: string
-  /** By how much it weighs more. */
+  /** By how much the feature weighs more on this side. */
   weight: number
 }
 
-/** What a text and a clue have in common: `content.slice(contentStart, contentEnd)`, but for the changed words. */
+/** Words in a row that a text and a clue have in common. Offsets are those of `slice`: in code units of UTF-16. */
 export interface Match {
   contentStart: number
   contentEnd: number
   clueStart: number
   clueEnd: number
+  /** The number of words that both have. */
   words: number
+  /** The number of words between these that only one has, or that differ. */
   changed: number
 }
 

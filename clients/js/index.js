@@ -5,21 +5,14 @@
 // bits, signed as PostgreSQL's bigint. index.d.ts documents the functions.
 
 import {
-  checkBand,
-  checkDistance,
-  checkFingerprint,
-  checkNumberOfBands,
-  checkShare,
-  checkText,
-  readFingerprints,
-  readTexts,
+  checkBand, checkDistance, checkFingerprint, checkNumberOfBands, checkShare, checkText, readFingerprints, readTexts,
   writeOptions,
 } from './arguments.js'
-import { answer, call } from './instance.js'
+import { call, outputOf } from './instance.js'
 
 export function simhash(text, options) {
   const json = writeOptions(options)
-  const output = answer('simhash', [text === null ? '' : checkText('text', text), json])
+  const output = outputOf('simhash', [text === null ? '' : checkText('text', text), json])
   return output && new BigInt64Array(output)[0]
 }
 
@@ -32,48 +25,48 @@ export function bands(text, count = 6, options) {
 }
 
 function firstBands(text, count, options) {
-  const output = answer('bands', checkInputs({ text }, options), count)
+  const output = outputOf('bands', checkInputs({ text }, options), count)
   return output && Array.from(new Int32Array(output))
 }
 
 export function size(text, options) {
-  const output = answer('size', checkInputs({ text }, options))
+  const output = outputOf('size', checkInputs({ text }, options))
   return output && new Int32Array(output)[0]
 }
 
 export function features(text, options) {
-  const output = answer('features', checkInputs({ text }, options))
+  const output = outputOf('features', checkInputs({ text }, options))
   return readFeatures(output, (hash, weight, feature) => ({ feature, weight, hash }))
 }
 
 export function resemblance(a, b, options) {
-  return answerShare('resemblance', { a, b }, options)
+  return shareOf('resemblance', { a, b }, options)
 }
 
 export function near(a, b, criterion) {
-  const output = answer('near', checkInputs({ a, b }, criterion))
+  const output = outputOf('near', checkInputs({ a, b }, criterion))
   return output && new Uint8Array(output)[0] === 1
 }
 
 export function containment(a, b, options) {
-  return answerShare('containment', { a, b }, options)
+  return shareOf('containment', { a, b }, options)
 }
 
 export function passages(text, options) {
-  return Array.from(new BigInt64Array(answer('passages', checkInputs({ text }, options))))
+  return Array.from(new BigInt64Array(outputOf('passages', checkInputs({ text }, options))))
 }
 
 export function contains(content, clue, share = 0.6, options) {
-  const output = answer('contains', checkInputs({ content, clue }, options), checkShare(share))
+  const output = outputOf('contains', checkInputs({ content, clue }, options), checkShare(share))
   return new Uint8Array(output)[0] === 1
 }
 
 export function coverage(content, clue, options) {
-  return answerShare('coverage', { content, clue }, options)
+  return shareOf('coverage', { content, clue }, options)
 }
 
 export function matches(content, clue, options) {
-  const numbers = new Uint32Array(answer('matches', checkInputs({ content, clue }, options)))
+  const numbers = new Uint32Array(outputOf('matches', checkInputs({ content, clue }, options)))
   return Array.from({ length: numbers.length / 6 }, (_, number) => {
     const [contentStart, contentEnd, clueStart, clueEnd, words, changed] = numbers.subarray(6 * number)
     return { contentStart, contentEnd, clueStart, clueEnd, words, changed }
@@ -81,12 +74,12 @@ export function matches(content, clue, options) {
 }
 
 export function difference(a, b, options) {
-  const output = answer('difference', checkInputs({ a, b }, options))
+  const output = outputOf('difference', checkInputs({ a, b }, options))
   return readFeatures(output, (side, weight, feature) => ({ side: side ? 'b' : 'a', feature, weight }))
 }
 
-function answerShare(name, texts, options) {
-  const output = answer(name, checkInputs(texts, options))
+function shareOf(name, texts, options) {
+  const output = outputOf(name, checkInputs(texts, options))
   return output && new Float64Array(output)[0]
 }
 
@@ -114,21 +107,21 @@ export function hamming(a, b) {
 }
 
 export function pairs(fingerprints, maxDistance = 3) {
-  const numbers = new Uint32Array(answer('pairs', readFingerprints(fingerprints), checkDistance(maxDistance)))
+  const numbers = new Uint32Array(outputOf('pairs', readFingerprints(fingerprints), checkDistance(maxDistance)))
   const column = (Type, offset) => Type.from({ length: numbers.length / 3 }, (_, row) => numbers[3 * row + offset])
   return { a: column(Uint32Array, 0), b: column(Uint32Array, 1), distance: column(Uint8Array, 2) }
 }
 
 export function clusters(fingerprints, maxDistance = 3) {
-  return new Int32Array(answer('clusters', readFingerprints(fingerprints), checkDistance(maxDistance)))
+  return new Int32Array(outputOf('clusters', readFingerprints(fingerprints), checkDistance(maxDistance)))
 }
 
 export function textClusters(texts, criterion) {
-  return new Int32Array(answer('text_clusters', [...readTexts(texts), writeOptions(criterion)]))
+  return new Int32Array(outputOf('text_clusters', [...readTexts(texts), writeOptions(criterion)]))
 }
 
 export function duplicateOf(texts, criterion) {
-  return new Int32Array(answer('duplicate_of', [...readTexts(texts), writeOptions(criterion)]))
+  return new Int32Array(outputOf('duplicate_of', [...readTexts(texts), writeOptions(criterion)]))
 }
 
 export function format() {

@@ -6,11 +6,11 @@ if (new Uint8Array(Uint16Array.of(1).buffer)[0] !== 1) {
 
 const compiled = await WebAssembly.compile(await load(new URL('./pg_simhash.wasm', import.meta.url)))
 
-/** An instance with more memory than this is replaced after the call: the memory of WebAssembly never shrinks. */
+/** An instance with more memory is replaced after a call: the memory of WebAssembly never shrinks. */
 const MAX_RETAINED_BYTES = 64 << 20
 
-/** The statuses of a function with an output. Any other one means a RangeError. */
-const [VALUE, NULL, TYPE_ERROR] = [0, 1, 2]
+/** The statuses of a function with an output, as src/output.rs defines them. */
+const [VALUE, NULL, TYPE_ERROR, RANGE_ERROR] = [0, 1, 2, 3]
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
@@ -48,7 +48,7 @@ export function call(name, ...numbers) {
  * Calls a function of the module that has inputs and an output. An input is a string or a typed array. Returns a copy
  * of the output, as an ArrayBuffer; or null.
  */
-export function answer(name, inputs, ...numbers) {
+export function outputOf(name, inputs, ...numbers) {
   try {
     inputs.forEach(writeInput)
     const status = call(name, ...numbers)
@@ -61,8 +61,8 @@ export function answer(name, inputs, ...numbers) {
     if (status === VALUE) {
       return output
     }
-    const message = decoder.decode(output)
-    throw status === TYPE_ERROR ? new TypeError(message) : new RangeError(message)
+    const ErrorClass = { [TYPE_ERROR]: TypeError, [RANGE_ERROR]: RangeError }[status]
+    throw new ErrorClass(decoder.decode(output))
   } finally {
     if (instance.exports.memory.buffer.byteLength > MAX_RETAINED_BYTES) {
       instance = new WebAssembly.Instance(compiled)

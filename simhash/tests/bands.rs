@@ -1,11 +1,13 @@
 //! Bands follow the resemblance, and a summary has what is computed one by one.
 
+mod shared;
+
 use std::collections::{HashMap, HashSet};
 
+use shared::calls::{resemblance_of, summary};
 use simhash::Options;
 use simhash::fingerprint::bands::MAX_BANDS;
-use simhash::fingerprint::resemblance::resemblance;
-use simhash::fingerprint::{Fingerprinter, Scratch, Summary};
+use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::random::Random;
 
 const OPTIONS: [&str; 9] = [
@@ -32,10 +34,6 @@ fn words(random: &mut Random, count: usize, vocabulary: u64) -> Vec<String> {
         _ => number.to_string().bytes().map(|digit| char::from(digit + b'q' - b'0')).collect(),
     };
     (0..count).map(|_| word(random.below(vocabulary))).collect()
-}
-
-fn summary(text: &str, options: &Options, bands: usize) -> Option<Summary> {
-    Fingerprinter::new(&mut Scratch::default(), options, &|| ()).summary(text, bands).unwrap()
 }
 
 #[test]
@@ -71,11 +69,7 @@ fn bands_follow_resemblance() {
                 text[position] = other.into_iter().next().unwrap();
             }
             let b = text.join(" ");
-            let Some(found) =
-                resemblance(&mut Fingerprinter::new(&mut Scratch::default(), &options, &|| ()), &a, &b).unwrap()
-            else {
-                continue;
-            };
+            let Some(found) = resemblance_of(&a, &b, &options) else { continue };
             let [a, b] = [a, b].map(|text| summary(&text, &options, MAX_BANDS).unwrap().bands);
             let equal = a.iter().zip(&b).filter(|(a, b)| a == b).count() as f64 / MAX_BANDS as f64;
             let (pairs, shared, expected) = counts.entry((found * 20.0) as u64).or_default();

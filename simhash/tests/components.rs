@@ -1,13 +1,10 @@
 //! Components of pairs are what a breadth-first search finds, whatever orders the ids.
 
-#[path = "oracle/connected.rs"]
-mod connected;
-#[path = "oracle/ticks.rs"]
-mod ticks;
+mod shared;
 
-use connected::connected;
 use proptest::prelude::*;
 use proptest::sample::select;
+use shared::connected::connected;
 use simhash::pairs::{self, Compare, Rows};
 use simhash::random::Random;
 
@@ -126,7 +123,7 @@ fn null_ids_connect_nothing() {
 fn any_tick_may_panic() {
     let ids = by_position(&shaped("scattered", 50_000, &mut Random(6)));
     // Sorting, comparing and joining must all tick to reach these numbers.
-    for (kind, fewest) in KEYS.into_iter().zip([140, 18_000, 25_000]) {
-        ticks::any_tick_may_panic(fewest, |tick| drop(components(&ids, kind, tick)));
+    for (kind, min_ticks) in KEYS.into_iter().zip([140, 18_000, 25_000]) {
+        shared::ticks::any_tick_may_panic(min_ticks, |tick| drop(components(&ids, kind, tick)));
     }
 }

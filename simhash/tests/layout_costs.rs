@@ -76,7 +76,7 @@ proptest! {
             prop_assert!((layout.candidates - mean(&candidates)).abs() < 1e-9, "{layout:?}");
             candidates.sort_unstable_by(|a, b| b.cmp(a));
             let worst = mean(&candidates[..candidates.len().div_ceil(100)]);
-            prop_assert!((layout.worst - worst).abs() < 1e-9, "{layout:?}, truth {worst}");
+            prop_assert!((layout.worst - worst).abs() < 1e-9, "{layout:?}, expected {worst}");
             prop_assert_eq!(Some(layout.probes), probes(layout.blocks, layout.max_distance));
             prop_assert_eq!(layout.cost, cost(layout.probes, layout.candidates));
         }
@@ -124,7 +124,7 @@ fn reads_shared_blocks_completely() {
     // half.
     let two = layout_of(&layouts, 2);
     let expected = 0.25 * 2.5e6 * 17.0 / 65536.0;
-    assert!((two.candidates / expected - 1.0).abs() < 0.2, "{two:?}, truth {expected}");
+    assert!((two.candidates / expected - 1.0).abs() < 0.2, "{two:?}, expected {expected}");
     assert!(layout_of(&layouts, 2).is_best || layout_of(&layouts, 3).is_best);
 }
 

@@ -1,7 +1,8 @@
 //! The cost of a text is bounded: there are limits, and ticks that can cancel the work.
 
-use std::cell::Cell;
+mod shared;
 
+use shared::ticks::Ticks;
 use simhash::error::{Error, MAX_COMBINING_SEQUENCE, MAX_FEATURES, MAX_VALUE_BYTES};
 use simhash::fingerprint::feature_table::FeatureTable;
 use simhash::fingerprint::options::Options;
@@ -11,23 +12,23 @@ use simhash::random::GOLDEN_RATIO;
 use simhash::text::markup::text_of_html;
 use simhash::text::normalise::normalise;
 
-/// Most bytes of a text that one pass may process between two ticks.
+/// The largest number of bytes of a text that one pass may process between two ticks.
 const STRIDE: usize = 256 * 1024;
 
-/// Number of ticks while a text is fingerprinted, while its features are listed, and while it is compared with another
-/// text.
-fn ticks(text: &str, options: &str) -> (usize, usize, usize) {
+/// The number of ticks while a text is fingerprinted, while its features are listed, and while it is compared with
+/// another text.
+fn count_ticks(text: &str, options: &str) -> (usize, usize, usize) {
     let options = Options::from_json(options).expect("valid options");
-    let count = Cell::new(0);
-    let tick = || count.set(count.get() + 1);
+    let ticks = Ticks::default();
+    let tick = || ticks.tick();
     let mut scratch = Scratch::default();
     let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &tick);
     fingerprinter.fingerprint(text).expect("within the limits");
-    let fingerprint = count.take();
+    let fingerprint = ticks.take();
     fingerprinter.features(text).expect("within the limits");
-    let features = count.take();
+    let features = ticks.take();
     resemblance(&mut fingerprinter, text, "a").expect("within the limits");
-    (fingerprint, features, count.take())
+    (fingerprint, features, ticks.take())
 }
 
 #[test]
@@ -42,7 +43,7 @@ fn every_long_text_ticks() {
             r#"{"weight": "log"}"#,
             r#"{"weights": {"word": 0.5}, "seed": 1}"#,
         ] {
-            let (fingerprint, features, resemblance) = ticks(&text, options);
+            let (fingerprint, features, resemblance) = count_ticks(&text, options);
             // The text is normalised in one pass, and cut into tokens in another.
             let least = 2 * text.len() / STRIDE;
             assert!(fingerprint >= least, "{fingerprint} ticks for {piece:?}, {options}");
@@ -63,10 +64,10 @@ fn every_long_document_ticks() {
     for piece in PIECES.split('|') {
         for start in ["", "<script>", "<title></"] {
             let html = format!("{start}{}", piece.repeat(LENGTH / piece.len()));
-            let count = Cell::new(0);
+            let ticks = Ticks::default();
             let mut text = String::new();
-            text_of_html(&html, &mut text, &|| count.set(count.get() + 1)).expect("memory suffices");
-            assert!(count.get() >= html.len() / STRIDE, "{} ticks for {start:?}, {piece:?}", count.get());
+            text_of_html(&html, &mut text, &|| ticks.tick()).expect("memory suffices");
+            assert!(ticks.count() >= html.len() / STRIDE, "{} ticks for {start:?}, {piece:?}", ticks.count());
             assert!(text.len() <= 3 * html.len(), "{} bytes for {start:?}, {piece:?}", text.len());
         }
     }

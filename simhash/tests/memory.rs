@@ -8,23 +8,23 @@ use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::random::Random;
 use simhash::within::matches::{MAX_CHANGED, Unit, matches};
 
-/// Counts the bytes that are allocated, and the most that were.
+/// Counts the bytes that are allocated, and the largest count so far.
 struct Counting;
 
 static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: all calls are passed to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        MOST.fetch_max(ALLOCATED.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
+        PEAK.fetch_max(ALLOCATED.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
         unsafe { System.alloc(layout) }
     }
 
     /// A large allocation grows in place: the system gives its pages another address.
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let others = ALLOCATED.fetch_sub(layout.size(), Relaxed) - layout.size();
-        MOST.fetch_max(others + size, Relaxed);
+        PEAK.fetch_max(others + size, Relaxed);
         ALLOCATED.fetch_add(size, Relaxed);
         unsafe { System.realloc(memory, layout, size) }
     }
@@ -68,12 +68,12 @@ fn matches_need_a_bounded_memory() {
             text
         });
         let before = ALLOCATED.load(Relaxed);
-        MOST.store(before, Relaxed);
+        PEAK.store(before, Relaxed);
         let options = Options::from_json(&format!(r#"{{"tokens": "{tokens}"}}"#)).expect("options");
         let mut scratch = Scratch::default();
         let fingerprinter = &mut Fingerprinter::new(&mut scratch, &options, &|| ());
         let found = matches(fingerprinter, &content, &clue, MAX_CHANGED, Unit::Bytes).expect("memory suffices");
-        let most = MOST.load(Relaxed) - before;
+        let most = PEAK.load(Relaxed) - before;
         println!("{tokens} {separator:?}, {} matches, {most} bytes", found.len());
         assert!(
             !found.is_empty() && most <= LENGTH * 64 / 10 + 400_000,

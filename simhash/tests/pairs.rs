@@ -1,15 +1,11 @@
 //! Pairs and clusters are what the definition says, each pair once, for fingerprints of every shape.
 
-#[path = "oracle/connected.rs"]
-mod connected;
-#[path = "oracle/ticks.rs"]
-mod ticks;
+mod shared;
 
-use std::cell::Cell;
-
-use connected::connected;
 use proptest::prelude::*;
 use proptest::sample::select;
+use shared::connected::connected;
+use shared::ticks::Ticks;
 use simhash::error::{Error, MAX_ROWS};
 use simhash::pairs::{Pair, Pairs, Rows, clusters};
 use simhash::random::Random;
@@ -166,21 +162,21 @@ fn nested_slices_lose_nothing() {
 #[test]
 fn any_tick_may_panic() {
     let fingerprints = present(shaped("half share a block", 40_000, &mut Random(5)));
-    ticks::any_tick_may_panic(30, |tick| drop(find_pairs(&fingerprints, 3, tick)));
-    ticks::any_tick_may_panic(30, |tick| drop(clusters(rows(&fingerprints), 3, tick)));
+    shared::ticks::any_tick_may_panic(30, |tick| drop(find_pairs(&fingerprints, 3, tick)));
+    shared::ticks::any_tick_may_panic(30, |tick| drop(clusters(rows(&fingerprints), 3, tick)));
 }
 
 #[test]
 fn long_work_ticks() {
+    let counted = Ticks::default();
+    let tick = || counted.tick();
     let ticks = |fingerprints: Vec<u64>, max_distance: i32, most: usize| {
         let fingerprints = present(fingerprints);
-        let count = Cell::new(0u64);
-        let tick = || count.set(count.get() + 1);
         let mut pairs = Pairs::new(rows(&fingerprints), max_distance, &tick).expect("memory suffices");
-        let sorting = count.take();
+        let sorting = counted.take();
         let found = std::iter::from_fn(|| pairs.next(&tick).expect("memory suffices")).take(most).count();
         assert!(found == most || most == usize::MAX);
-        (sorting, count.take())
+        (sorting, counted.take())
     };
     // At least one tick in a million comparisons or pairs, and in a hundred thousand copied fingerprints.
     let (sorting, searching) = ticks(shaped("uniform", 1_000_000, &mut Random(1)), 3, usize::MAX);

@@ -3,11 +3,13 @@
 
 #[allow(dead_code, reason = "fingerprints have other tests")]
 mod oracle;
+mod shared;
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
+use shared::calls::read_by;
 use simhash::Options;
 use simhash::fingerprint::options::{Markup, Tokens};
 use simhash::fingerprint::{Fingerprinter, Scratch};
@@ -51,8 +53,8 @@ fn passages(text: &str, options: &Options) -> Vec<i64> {
 }
 
 fn fast_passages(text: &str, options: &Options) -> Vec<i64> {
-    let found = fast::passages(&mut Fingerprinter::new(&mut Scratch::default(), options, &|| ()), text);
-    found.expect("no limit is reached").into_iter().map(u64::cast_signed).collect()
+    let found = read_by(options, |fingerprinter| fast::passages(fingerprinter, text));
+    found.into_iter().map(u64::cast_signed).collect()
 }
 
 /// Texts of few different tokens, so that runs repeat and hashes are equal.
@@ -63,7 +65,7 @@ fn tokens(most: usize) -> impl Strategy<Value = Vec<String>> {
 
 proptest! {
     #[test]
-    fn passages_are_those_of_the_oracle(text in tokens(80), fold: bool, html: bool, chars: bool) {
+    fn passages_match_oracle(text in tokens(80), fold: bool, html: bool, chars: bool) {
         let tokens = if chars { Tokens::Chars } else { Tokens::Words };
         let options = Options { tokens, case_fold: fold, markup: html.then_some(Markup::Html), ..Options::default() };
         let text = text.concat();
@@ -77,9 +79,7 @@ proptest! {
         before in tokens(40), clue in prop::collection::vec("[a-z]{1,9} |[天地人和]|[0-9]{1,2} ", 4..30), after in tokens(40),
     ) {
         let (clue, options) = (clue.concat(), Options::default());
-        let mut scratch = Scratch::default();
-        let searched = fast::Clue::new(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), &clue, 0.);
-        let searched = searched.expect("no limit");
+        let searched = read_by(&options, |fingerprinter| fast::Clue::new(fingerprinter, &clue, 0.));
         let passages = fast_passages(&format!("{} {clue} {}", before.concat(), after.concat()), &options);
         let is_found = searched.runs.iter().any(|run| passages.contains(&run.cast_signed()));
         prop_assert!(is_found || searched.found != Found::All);
@@ -102,10 +102,7 @@ proptest! {
 
 #[test]
 fn clues_by_length() {
-    let clue = |text: &str| {
-        fast::Clue::new(&mut Fingerprinter::new(&mut Scratch::default(), &Options::default(), &|| ()), text, 1.)
-            .expect("no limit")
-    };
+    let clue = |text: &str| read_by(&Options::default(), |fingerprinter| fast::Clue::new(fingerprinter, text, 1.));
     let words = |count: usize| (0..count).map(|n| format!("w{n} ")).collect::<String>();
     for (count, found) in [(1, Found::Few), (3, Found::Few), (4, Found::Most), (7, Found::Most), (8, Found::All)] {
         let clue = clue(&words(count));

@@ -3,12 +3,14 @@
 //! There is one path for every CPU. The only instructions for one CPU are compared with others in `src/text/mask.rs`.
 
 mod oracle;
+mod shared;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::sample::select;
+use shared::calls::{fingerprint, read_by, resemblance_of, summary};
 use simhash::criterion::{CriterionDocument, TextCriterion};
 use simhash::distance::hamming;
 use simhash::fingerprint::agreement::{Same, Words};
@@ -191,8 +193,7 @@ fn features(text: &str, options: &Options) -> Vec<String> {
 
 /// The first bands of a text; None if it has no feature that weighs anything.
 fn bands_of(text: &str, options: &Options, bands: usize) -> Option<Vec<i32>> {
-    let summary = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).summary(text, bands);
-    summary.expect("memory suffices").map(|summary| summary.bands)
+    summary(text, options, bands).map(|summary| summary.bands)
 }
 
 fn sorted(mut features: Vec<String>) -> Vec<String> {
@@ -208,8 +209,7 @@ proptest! {
     fn long_texts_match_oracle(text in text(), other in text(), options in options()) {
         let text = format!("{text} {other} {text}").repeat(1 + 5000 / (text.len() + 1));
         for options in [&Options::default(), &options] {
-            let fingerprint = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).fingerprint(&text);
-            prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, options)));
+            prop_assert_eq!(fingerprint(&text, options), oracle::fingerprint(&text, options));
             prop_assert_eq!(bands_of(&text, options, 2), oracle::bands::bands(&text, options, 2));
         }
     }
@@ -222,18 +222,17 @@ proptest! {
     fn fingerprint_matches_oracle(text in prop_oneof![5 => text(), 1 => line(), 1 => chinese()], options in options()) {
         let folding = Options { case_fold: options.case_fold, ..Options::default() };
         for options in [&Options::default(), &folding, &options] {
-            let fingerprint = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).fingerprint(&text);
-            prop_assert_eq!(fingerprint, Ok(oracle::fingerprint(&text, options)));
+            prop_assert_eq!(fingerprint(&text, options), oracle::fingerprint(&text, options));
         }
     }
 
     #[test]
-    fn features_match_the_oracle(text in text(), options in options()) {
+    fn features_match_oracle(text in text(), options in options()) {
         prop_assert_eq!(sorted(features(&text, &options)), sorted(oracle::features(&text, &options)));
     }
 
     #[test]
-    fn bands_match_the_oracle(
+    fn bands_match_oracle(
         text in prop_oneof![5 => text(), 1 => line(), 1 => chinese(), 1 => html()],
         options in options(),
         bands in 1..=MAX_BANDS,
@@ -250,9 +249,8 @@ proptest! {
             let (mut text, expected) = (before.clone(), oracle(&html));
             prop_assert_eq!(read(&html, &mut text, &|| ()), Ok(()));
             prop_assert_eq!(oracle::markup::words(&text), oracle::markup::words(&expected));
-            let [read, options] = [None, Some(markup)].map(|markup| Options { markup, ..options.clone() });
-            let expected = Fingerprinter::new(&mut Scratch::default(), &read, &|| ()).fingerprint(&expected);
-            prop_assert_eq!(Fingerprinter::new(&mut Scratch::default(), &options, &|| ()).fingerprint(&html), expected);
+            let [of_text, of_html] = [None, Some(markup)].map(|markup| Options { markup, ..options.clone() });
+            prop_assert_eq!(fingerprint(&html, &of_html), fingerprint(&expected, &of_text));
         }
     }
 
@@ -260,9 +258,7 @@ proptest! {
     fn matches_stand_in_the_text(text in prop_oneof![1 => text(), 3 => html()], options in options()) {
         for markup in [None, Some(Markup::Html), Some(Markup::Main)] {
             let options = Options { markup, ..options.clone() };
-            let mut scratch = Scratch::default();
-            let found = matches(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), &text, &text, MAX_CHANGED, Unit::Bytes);
-            for found in found.expect("memory suffices") {
+            for found in read_by(&options, |reader| matches(reader, &text, &text, MAX_CHANGED, Unit::Bytes)) {
                 prop_assert_eq!(&found.content, &found.clue);
                 let run = text.get(found.content.start as usize..found.content.end as usize);
                 let has_letter = |run: &str| run.contains(|c: char| c.is_ascii_alphanumeric() || !c.is_ascii());
@@ -273,8 +269,7 @@ proptest! {
 
     #[test]
     fn listed_weights_match_oracle(text in text(), options in options()) {
-        let list = Fingerprinter::new(&mut Scratch::default(), &options, &|| ()).features(&text);
-        let list = list.expect("memory suffices");
+        let list = read_by(&options, |fingerprinter| fingerprinter.features(&text));
         let scale = if options.weights.is_some() { 1_000_000_000 / list.one() } else { 1 };
         let mut listed: Vec<(u64, u64)> =
             list.iter().map(|feature| (feature.hash, feature.weight * scale)).collect();
@@ -295,7 +290,7 @@ proptest! {
     }
 
     #[test]
-    fn resemblance_matches_the_oracle(
+    fn resemblance_matches_oracle(
         a in text(),
         common in text(),
         b in text(),
@@ -303,7 +298,7 @@ proptest! {
         least in 0.001..1.0,
     ) {
         let (a, b) = (format!("{a} {common}"), format!("{common} {b}"));
-        let resemblance = resemblance(&mut Fingerprinter::new(&mut Scratch::default(), &options, &|| ()), &a, &b);
+        let exact = resemblance_of(&a, &b, &options);
         // The features of one text, compared with several others: with itself, with the other one, and again.
         let mut scratch = Scratch::default();
         let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
@@ -311,16 +306,15 @@ proptest! {
         let itself = prepared.resemblance_from(0.0, &mut fingerprinter, &b);
         prop_assert!(matches!(itself, Ok(None | Some(1.0))), "{itself:?}");
         for _ in 0..2 {
-            prop_assert_eq!(prepared.resemblance_from(0.0, &mut fingerprinter, &a), resemblance);
+            prop_assert_eq!(prepared.resemblance_from(0.0, &mut fingerprinter, &a), Ok(exact));
         }
-        let exact = resemblance.expect("memory suffices");
         for least in [least, exact.unwrap_or(least), exact.unwrap_or(least).next_up()] {
             let found = prepared.resemblance_from(least, &mut fingerprinter, &a);
             prop_assert_eq!(found, Ok(exact.filter(|exact| *exact >= least)), "{}", least);
             let found = prepared.resembles(least, &mut fingerprinter, &a);
             prop_assert_eq!(found, Ok(exact.map(|exact| exact >= least)), "{}", least);
         }
-        prop_assert_eq!(resemblance, Ok(oracle::resemblance(&a, &b, &options)));
+        prop_assert_eq!(exact, oracle::resemblance(&a, &b, &options));
         let [of_a, of_b] = [&a, &b].map(|text| oracle::compared(text, &options));
         let all: u64 = of_a.values().sum();
         let share = (all > 0).then(|| oracle::common(&of_a, &of_b) as f64 / all as f64);
@@ -362,10 +356,8 @@ proptest! {
     #[test]
     fn difference_matches_features(a in text(), common in text(), b in text(), options in options()) {
         let texts = [format!("{a} {common}"), format!("{common} {b}")];
-        let mut scratch = Scratch::default();
-        let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
         let listed = |list: &FeatureList| list.iter().map(|f| (f.text.to_owned(), f.weight)).collect::<Vec<_>>();
-        let of_texts = texts.each_ref().map(|text| listed(&fingerprinter.features(text).expect("memory")));
+        let of_texts = texts.each_ref().map(|text| listed(&read_by(&options, |reader| reader.features(text))));
         let more_than = |own: &[(String, u64)], other: &[(String, u64)]| -> Vec<(String, u64)> {
             let other: BTreeMap<_, _> = other.iter().cloned().collect();
             let less = |(feature, weight): &(String, u64)| {
@@ -373,7 +365,7 @@ proptest! {
             };
             own.iter().map(less).filter(|(_, weight)| *weight > 0).collect()
         };
-        let found = difference(&mut fingerprinter, &texts[0], &texts[1]).expect("memory suffices");
+        let found = read_by(&options, |reader| difference(reader, &texts[0], &texts[1]));
         let [of_a, of_b] = &of_texts;
         prop_assert_eq!(found.each_ref().map(listed), [more_than(of_a, of_b), more_than(of_b, of_a)]);
     }
@@ -388,18 +380,15 @@ proptest! {
         options in options(),
     ) {
         let texts = [format!("{a} {common}"), format!("{} {b}", format!("{common} ").repeat(repetitions))];
-        let mut scratch = Scratch::default();
-        let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
         let sizes = texts.each_ref().map(|text| {
-            let summary = fingerprinter.summary(text, 0).expect("memory suffices");
-            let size = summary.map(|summary| summary.size);
+            let size = summary(text, &options, 0).map(|summary| summary.size);
             let total: u128 = oracle::compared(text, &options).values().map(|weight| u128::from(*weight)).sum();
             let one = if options.weights.is_some() { 1_000_000_000 } else { 1 };
             assert_eq!(size.unwrap_or(0) as u128, total.div_ceil(one));
             size
         });
         let [a, b] = &texts;
-        let found = resemblance(&mut fingerprinter, a, b).expect("memory suffices");
+        let found = resemblance_of(a, b, &options);
         if let ([Some(a), Some(b)], Some(least)) = (sizes, found.filter(|found| *found > 0.0)) {
             let similar = |size| similar_sizes(size, least, is_exact(&options));
             prop_assert!(similar(a).contains(&b) && similar(b).contains(&a), "{a} {b} {least}");
@@ -517,7 +506,7 @@ proptest! {
         let mut before = BTreeSet::new();
         seen.reset(bytes).expect("memory suffices");
         for word in words {
-            // It may have been forgotten, but it is never taken for another.
+            // A word may have been forgotten, but it is never taken for another.
             let known = seen.repeats(word);
             prop_assert!(!known || before.contains(&word));
             prop_assert_eq!(seen.repeats(word), bytes >= 4096);

@@ -1,8 +1,9 @@
 //! Resemblance: simple cases by hand, and long texts.
 
-use std::cell::Cell;
+mod shared;
 
 use serde_json::{Value, json};
+use shared::ticks::Ticks;
 use simhash::error::Error;
 use simhash::fingerprint::options::{Options, Weight};
 use simhash::fingerprint::resemblance::{Prepared, resemblance};
@@ -14,7 +15,7 @@ fn compare(a: &str, b: &str, options: &Options) -> Result<Option<f64>, Error> {
 
 /// The features of a text with their weights, in their order.
 fn listed(text: &str, options: &Options) -> Vec<(String, u64)> {
-    let list = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).features(text).expect("memory suffices");
+    let list = shared::calls::read_by(options, |fingerprinter| fingerprinter.features(text));
     list.iter().map(|feature| (feature.text.to_owned(), feature.weight)).collect()
 }
 
@@ -26,11 +27,11 @@ fn impossible_resemblance_ends_reading() {
         Prepared::new(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), "a b c").expect("memory suffices");
     let other: String = (0..1_000_000).map(|n| format!("w{n} ")).collect();
     let mut ticks = |least| {
-        let ticks = Cell::new(0);
-        let tick = || ticks.set(ticks.get() + 1);
+        let ticks = Ticks::default();
+        let tick = || ticks.tick();
         let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &tick);
         let found = prepared.resemblance_from(least, &mut fingerprinter, &other).expect("memory suffices");
-        (ticks.get(), found)
+        (ticks.count(), found)
     };
     let [(all, exact), (few, none)] = [0.0, 0.5].map(&mut ticks);
     assert_eq!((exact, none), (Some(0.0), None));
@@ -135,8 +136,7 @@ fn unseen_characters_do_not_count() {
         ("e\u{ad}\u{301}t\u{200d}e\u{301}", "été"),
         ("ISO\u{2011}9000", "iso\u{2010}9000"),
     ] {
-        let fingerprint =
-            |text| Fingerprinter::new(&mut Scratch::default(), &Options::default(), &|| ()).fingerprint(text);
+        let fingerprint = |text| shared::calls::fingerprint(text, &Options::default());
         let same = listed(a, &Options::default()) == listed(b, &Options::default());
         assert!(same && fingerprint(a) == fingerprint(b), "{a} {:?}", listed(a, &Options::default()));
     }

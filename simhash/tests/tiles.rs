@@ -1,13 +1,15 @@
 //! Tiles: compared with greedy string tiling as it is defined, and bounded in texts that repeat themselves.
 //! `golden/matches.py` is an oracle of matches and their places.
 
-use std::cell::Cell;
+mod shared;
+
 use std::cmp::Reverse;
 use std::fmt::Debug;
 
 use proptest::prelude::*;
+use shared::calls::read_by;
+use shared::ticks::Ticks;
 use simhash::fingerprint::options::{Markup, Options, Tokens};
-use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::random::Random;
 use simhash::within::matches::{MAX_CHANGED, Unit, matches};
 use simhash::within::tiles::{Tile, tile, tiles_of};
@@ -18,7 +20,7 @@ fn weight(token: u32) -> usize {
     if token & 1 == 0 { 5 } else { 3 }
 }
 
-/// The longest runs first, of these the first one of the content, then of the clue.
+/// The tiles by the definition: the longest runs first; of these, the first one of the content, and then of the clue.
 fn tiles_by_definition(content: &[u32], clue: &[u32]) -> Vec<Tile> {
     let least = clue.iter().map(|token| weight(*token)).sum::<usize>().min(15);
     let mut content: Vec<_> = content.iter().copied().map(Some).collect();
@@ -45,7 +47,7 @@ fn tiles_by_definition(content: &[u32], clue: &[u32]) -> Vec<Tile> {
     found
 }
 
-/// The tiles of two texts, found with memory for so many long runs.
+/// The tiles of two texts, found with memory for this number of long runs.
 fn tiles<T: Token>(mut content: Vec<T>, mut clue: Vec<T>, long_runs: usize) -> Vec<Tile> {
     tile(&mut content, &mut clue, long_runs, &|| ()).expect("memory suffices");
     tiles_of(&content).collect()
@@ -72,7 +74,7 @@ fn tokens(most: usize) -> impl Strategy<Value = Vec<u32>> {
 
 proptest! {
     #[test]
-    fn tiles_are_those_of_the_definition(content in tokens(60), clue in tokens(40), at in 0..40usize) {
+    fn tiles_match_definition(content in tokens(60), clue in tokens(40), at in 0..40usize) {
         let content = [&content[..], &clue[clue.len().min(at)..]].concat();
         let expected = tiles_by_definition(&content, &clue);
         prop_assert_eq!(tiles(content, clue, 2), expected);
@@ -80,7 +82,7 @@ proptest! {
 
     /// Tokens may have any number of bytes. The content has letters that the clue does not have.
     #[test]
-    fn tiles_of_letters_are_those_of_the_definition(
+    fn tiles_of_letters_match_definition(
         content in prop::collection::vec(1..5u32, 0..200),
         clue in prop::collection::vec(2..5u32, 0..200),
         at in 0..200usize,
@@ -99,7 +101,7 @@ proptest! {
 
     /// The texts may repeat anything in runs of fewer than 16 tokens.
     #[test]
-    fn tiles_of_logs_are_those_of_the_definition(
+    fn tiles_of_logs_match_definition(
         words in 3..6u64,
         content in prop::collection::vec(0..90u64, 100),
         clue in prop::collection::vec(0..90u64, 100),
@@ -126,7 +128,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn tiles_of_short_repetitions_are_those_of_the_definition([content, clue] in repeated(), long_runs in 2..40usize) {
+    fn tiles_of_short_repetitions_match_definition([content, clue] in repeated(), long_runs in 2..40usize) {
         let expected = tiles_by_definition(&content, &clue);
         prop_assert_eq!(tiles(content, clue, long_runs), expected);
     }
@@ -154,9 +156,7 @@ fn places_in_html() {
     ] {
         let options = Options { markup: Some(Markup::Html), ..Options::default() };
         let clue = expected.replace("&lt;\r\n", "");
-        let mut scratch = Scratch::default();
-        let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
-        let found = matches(&mut fingerprinter, html, &clue, MAX_CHANGED, Unit::Bytes).expect("memory suffices");
+        let found = read_by(&options, |reader| matches(reader, html, &clue, MAX_CHANGED, Unit::Bytes));
         let found = found.iter().map(|found| &html[found.content.start as usize..found.content.end as usize]);
         assert!(found.eq([expected]), "{html}");
     }
@@ -167,10 +167,7 @@ fn places_in_html() {
 fn places_of_characters() {
     let content = "abcde\u{2010}\n\u{301} xyzuvw qrstu";
     let options = Options { tokens: Tokens::Chars, ..Options::default() };
-    let mut scratch = Scratch::default();
-    let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
-    let found =
-        matches(&mut fingerprinter, content, "xyzuvw qrstu", MAX_CHANGED, Unit::Bytes).expect("memory suffices");
+    let found = read_by(&options, |reader| matches(reader, content, "xyzuvw qrstu", MAX_CHANGED, Unit::Bytes));
     let found = found.iter().map(|found| &content[found.content.start as usize..found.content.end as usize]);
     assert!(found.eq(["xyzuvw qrstu"]));
 }
@@ -202,14 +199,14 @@ fn work_is_bounded() {
 }
 
 fn check_work<T: Token + Debug>(content: &[T], clue: &[T], least: usize) {
-    let ticks = Cell::new(0);
+    let ticks = Ticks::default();
     let (mut left, mut right) = (content.to_vec(), clue.to_vec());
-    tile(&mut left, &mut right, 5000, &|| ticks.set(ticks.get() + 1)).expect("memory suffices");
+    tile(&mut left, &mut right, 5000, &|| ticks.tick()).expect("memory suffices");
     let found: Vec<_> = tiles_of(&left).collect();
     for tile in &found {
         assert_eq!(content[tile.content..][..tile.length], clue[tile.clue..][..tile.length]);
     }
     assert!(found.windows(2).all(|two| two[0].content + two[0].length <= two[1].content));
     assert!(covered(&found) >= least, "{} runs", found.len());
-    assert!((20..3500).contains(&ticks.get()), "{} ticks", ticks.get());
+    assert!((20..3500).contains(&ticks.count()), "{} ticks", ticks.count());
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use crate::output::Failed;
+use crate::output::Exception;
 
 /// Number of slots: a function has at most two texts, and options.
 const MAX_ARGUMENTS: usize = 3;
@@ -27,10 +27,10 @@ pub extern "C" fn input(slot: usize, bytes: usize) -> *mut u8 {
     })
 }
 
-/// Runs `work` with the arguments, in the order of their slots. Then frees the memory that a long one has taken.
-pub fn with_inputs<T>(work: impl FnOnce([&[u8]; MAX_ARGUMENTS]) -> T) -> T {
+/// Runs `compute` with the arguments, in the order of their slots. Then frees the memory that a long one has taken.
+pub fn with_inputs<T>(compute: impl FnOnce([&[u8]; MAX_ARGUMENTS]) -> T) -> T {
     INPUTS.with_borrow_mut(|inputs| {
-        let result = work(inputs.each_ref().map(Vec::as_slice));
+        let result = compute(inputs.each_ref().map(Vec::as_slice));
         for input in inputs {
             if input.capacity() > RETAINED_BYTES {
                 *input = Vec::new();
@@ -41,6 +41,6 @@ pub fn with_inputs<T>(work: impl FnOnce([&[u8]; MAX_ARGUMENTS]) -> T) -> T {
 }
 
 /// An argument as text.
-pub fn text(bytes: &[u8]) -> Result<&str, Failed> {
-    std::str::from_utf8(bytes).map_err(|_| Failed::Range("a text is not valid UTF-8".to_owned()))
+pub fn text(bytes: &[u8]) -> Result<&str, Exception> {
+    std::str::from_utf8(bytes).map_err(|_| Exception::Range("a text is not valid UTF-8".to_owned()))
 }

@@ -33,19 +33,19 @@ pub extern "C" fn output_length() -> usize {
     OUTPUT.with_borrow(Vec::len)
 }
 
-/// Why a function has no result.
-pub enum Failed {
+/// The exception that a function throws in JavaScript: a TypeError or a RangeError.
+pub enum Exception {
     Type(String),
     Range(String),
 }
 
-impl From<Error> for Failed {
+impl From<Error> for Exception {
     fn from(error: Error) -> Self {
         Self::Range(error.to_string())
     }
 }
 
-impl From<InvalidOptions> for Failed {
+impl From<InvalidOptions> for Exception {
     fn from(invalid: InvalidOptions) -> Self {
         if let Reason::Failed(error) = invalid.reason {
             return error.into();
@@ -59,11 +59,11 @@ impl From<InvalidOptions> for Failed {
     }
 }
 
-/// The bytes of a result.
+/// The output of a function that is running.
 #[derive(Default)]
-pub struct Bytes(Vec<u8>);
+pub struct Output(Vec<u8>);
 
-impl Bytes {
+impl Output {
     /// Adds bytes; numbers are little-endian. Fails if memory is refused.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.0.try_reserve(bytes.len())?;
@@ -72,30 +72,30 @@ impl Bytes {
     }
 
     /// Adds the bytes of a result, if there is one. Returns whether there is one.
-    pub fn push_some<const N: usize>(&mut self, bytes: Option<[u8; N]>) -> Result<bool, Failed> {
+    pub fn push_if_some<const N: usize>(&mut self, bytes: Option<[u8; N]>) -> Result<bool, Exception> {
         bytes.iter().try_for_each(|bytes| self.push(bytes))?;
         Ok(bytes.is_some())
     }
 }
 
-/// Writes the output of a function, and returns its status. `work` adds the result to the bytes, and returns whether
-/// there is one.
-pub fn answer(work: impl FnOnce(&mut Bytes) -> Result<bool, Failed>) -> u32 {
+/// Writes the output of a function, and returns its status. `compute` adds the result to the output, and returns
+/// whether there is one.
+pub fn write_output(compute: impl FnOnce(&mut Output) -> Result<bool, Exception>) -> u32 {
     let mut output = OUTPUT.take();
     output.clear();
     if output.capacity() > RETAINED_BYTES {
         output = Vec::new();
     }
-    let mut output = Bytes(output);
-    let status = match work(&mut output) {
+    let mut output = Output(output);
+    let status = match compute(&mut output) {
         Ok(true) => VALUE,
         Ok(false) => NULL,
-        Err(failed) => {
-            let (status, message) = match failed {
-                Failed::Type(message) => (TYPE_ERROR, message),
-                Failed::Range(message) => (RANGE_ERROR, message),
+        Err(exception) => {
+            let (status, message) = match exception {
+                Exception::Type(message) => (TYPE_ERROR, message),
+                Exception::Range(message) => (RANGE_ERROR, message),
             };
-            output = Bytes(message.into_bytes());
+            output = Output(message.into_bytes());
             status
         }
     };

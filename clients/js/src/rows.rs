@@ -5,13 +5,13 @@ use simhash::pairs::{Confirmed, Kept, Outcome, Pairs, Rows, clusters as clusters
 
 use crate::input::{text, with_inputs};
 use crate::options;
-use crate::output::{Failed, answer};
+use crate::output::{Exception, write_output};
 
 /// The near pairs of fingerprints. Inputs: an i64 for each row; and a byte for each row, which is not 0 if the row has
 /// no fingerprint, or nothing. Output: for each pair both positions, two u32, and the distance, a u32.
 #[unsafe(no_mangle)]
 pub extern "C" fn pairs(max_distance: i32) -> u32 {
-    answer(|output| {
+    write_output(|output| {
         let rows = with_inputs(|[fingerprints, missing, _]| read_rows(fingerprints, missing))?;
         let mut pairs = Pairs::new(rows, max_distance, &|| ())?;
         while let Some(pair) = pairs.next(&|| ())? {
@@ -27,7 +27,7 @@ pub extern "C" fn pairs(max_distance: i32) -> u32 {
 /// its cluster; -1 for a row without a fingerprint.
 #[unsafe(no_mangle)]
 pub extern "C" fn clusters(max_distance: i32) -> u32 {
-    answer(|output| {
+    write_output(|output| {
         with_inputs(|[fingerprints, missing, _]| {
             let firsts = clusters_of(read_rows(fingerprints, missing)?, max_distance, &|| ())?;
             for (row, first) in firsts.into_iter().enumerate() {
@@ -45,20 +45,20 @@ pub extern "C" fn clusters(max_distance: i32) -> u32 {
 /// a feature.
 #[unsafe(no_mangle)]
 pub extern "C" fn text_clusters() -> u32 {
-    compare::<Confirmed>(|_, first| first)
+    write_representatives::<Confirmed>(|_, first| first)
 }
 
 /// Which texts stay. Inputs: as for `text_clusters`. Output: for each text an i32, the position of the earlier text
 /// that it duplicates; -1 for a text that stays.
 #[unsafe(no_mangle)]
 pub extern "C" fn duplicate_of() -> u32 {
-    compare::<Kept>(|row, first| first.filter(|&first| first as usize != row))
+    write_representatives::<Kept>(|row, first| first.filter(|&first| first as usize != row))
 }
 
-/// Answers with an i32 for each text: what `choose` returns for its position and that of the text that represents it,
-/// which is None for a text without a feature; -1 for None.
-fn compare<O: Outcome>(choose: impl Fn(usize, Option<u32>) -> Option<u32>) -> u32 {
-    answer(|output| {
+/// Writes an i32 for each text: what `choose` returns for its position and that of the text that represents it, which
+/// is None for a text without a feature; -1 for None.
+fn write_representatives<O: Outcome>(choose: impl Fn(usize, Option<u32>) -> Option<u32>) -> u32 {
+    write_output(|output| {
         with_inputs(|[content, lengths, document]| {
             let document = options::read_criterion(document)?;
             let texts = split_texts(text(content)?, lengths)?;
@@ -71,7 +71,7 @@ fn compare<O: Outcome>(choose: impl Fn(usize, Option<u32>) -> Option<u32>) -> u3
     })
 }
 
-fn split_texts<'a>(mut content: &'a str, lengths: &[u8]) -> Result<Vec<Option<&'a str>>, Failed> {
+fn split_texts<'a>(mut content: &'a str, lengths: &[u8]) -> Result<Vec<Option<&'a str>>, Exception> {
     let lengths = lengths.as_chunks().0;
     let mut texts = Vec::new();
     texts.try_reserve_exact(lengths.len()).map_err(Error::from)?;

@@ -4,21 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import {
-  band,
-  bands,
-  clusters,
-  containment,
-  contains,
-  difference,
-  duplicateOf,
-  features,
-  hamming,
-  near,
-  pairs,
-  resemblance,
-  simhash,
-  size,
-  textClusters,
+  band, bands, clusters, containment, contains, difference, duplicateOf, features, hamming, near, pairs, resemblance,
+  simhash, size, textClusters,
 } from 'pg-simhash'
 
 const ofFingerprints = (...given) => [() => pairs(...given), () => clusters(...given)]

@@ -6,11 +6,11 @@ import { test } from 'node:test'
 import { simhash } from 'pg-simhash'
 
 // The package does not export this module.
-import { answer, call, instance } from './node_modules/pg-simhash/instance.js'
+import { call, instance, outputOf } from './node_modules/pg-simhash/instance.js'
 
 const HELLO = -7685981735718036227n
 const PAGE = 1 << 16
-/** The pages that a module has at most. */
+/** The largest number of pages that a module can have. */
 const MAX_PAGES = 1 << 16
 
 test('a trap is an exception, and the next call gets a new instance', () => {
@@ -43,8 +43,8 @@ test('the memory of a long text is not kept', () => {
   assert.equal(instance.exports.memory, after)
 })
 
-test('bytes that are no text', () => {
-  assert.throws(() => answer('simhash', [Uint8Array.of(0xff), '']), {
+test('bytes that are no UTF-8 are an exception', () => {
+  assert.throws(() => outputOf('simhash', [Uint8Array.of(0xff), '']), {
     name: 'RangeError',
     message: 'a text is not valid UTF-8',
   })

@@ -4,18 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import {
-  band,
-  bands,
-  containment,
-  contains,
-  coverage,
-  difference,
-  features,
-  format,
-  hamming,
-  near,
-  resemblance,
-  simhash,
+  band, bands, containment, contains, coverage, difference, features, format, hamming, near, resemblance, simhash,
 } from 'pg-simhash'
 
 test('a text without a feature has no fingerprint', () => {

@@ -5,18 +5,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
 import {
-  band,
-  bands,
-  containment,
-  contains,
-  coverage,
-  difference,
-  features,
-  matches,
-  passages,
-  resemblance,
-  simhash,
-  size,
+  band, bands, containment, contains, coverage, difference, features, matches, passages, resemblance, simhash, size,
 } from 'pg-simhash'
 
 /** The lines of a file. What may be beyond 2^53 is read as BigInt: fingerprint, passages, and the option seed. */

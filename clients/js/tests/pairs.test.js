@@ -1,4 +1,5 @@
-// pairs, clusters and what is near of many texts, compared with a comparison of each row with each other.
+// Pairs and clusters of fingerprints, and clusters and duplicates of texts, are those that a comparison of all rows
+// finds. clients/python/tests/test_pairs.py is the same test.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -30,8 +31,8 @@ function nearFingerprints(random, count, someMissing) {
   return found
 }
 
-/** Every near pair as [position, later position, distance]. */
-function allPairs(fingerprints, maxDistance) {
+/** All near pairs, each as [position, later position, distance]. */
+function pairsByDefinition(fingerprints, maxDistance) {
   const found = []
   fingerprints.forEach((later, b) => {
     fingerprints.slice(0, b).forEach((earlier, a) => {
@@ -43,8 +44,8 @@ function allPairs(fingerprints, maxDistance) {
   return found
 }
 
-/** The first row of each row's component; -1 for a row without a fingerprint. */
-function components(fingerprints, nearPairs) {
+/** The first row of each row's cluster; -1 for a row without a fingerprint. */
+function clustersByDefinition(fingerprints, nearPairs) {
   const first = fingerprints.map((_, row) => row)
   for (let changed = true; changed; ) {
     changed = false
@@ -63,20 +64,20 @@ function rowsOf({ a, b, distance }) {
 
 const byPositions = (one, other) => one[0] - other[0] || one[1] - other[1]
 
-test('against all comparisons', () => {
+test('pairs and clusters are those of the definition', () => {
   const random = randomNumbers(1n)
   for (const [count, maxDistance] of [[0, 3], [1, 3], [200, 0], [200, 3], [200, 6], [40, 64]]) {
     for (const someMissing of [false, true]) {
       const fingerprints = nearFingerprints(random, count, someMissing)
-      const expected = allPairs(fingerprints, maxDistance)
+      const expected = pairsByDefinition(fingerprints, maxDistance)
       const rows = someMissing ? fingerprints : BigInt64Array.from(fingerprints)
       assert.deepEqual(rowsOf(pairs(rows, maxDistance)).sort(byPositions), expected.sort(byPositions))
-      assert.deepEqual(Array.from(clusters(rows, maxDistance)), components(fingerprints, expected))
+      assert.deepEqual(Array.from(clusters(rows, maxDistance)), clustersByDefinition(fingerprints, expected))
     }
   }
 })
 
-test('types and defaults', () => {
+test('types of arguments and results, and the default distance', () => {
   const found = pairs([0n, 0b111n, 0b1111n])
   assert.deepEqual(rowsOf(found).sort(byPositions), [[0, 1, 3], [1, 2, 1]])
   assert.ok(found.a instanceof Uint32Array && found.b instanceof Uint32Array && found.distance instanceof Uint8Array)
@@ -86,7 +87,7 @@ test('types and defaults', () => {
   assert.deepEqual(clusters(all.subarray(1)), Int32Array.of(0, 1, 0))
 })
 
-test('texts', () => {
+test('clusters and duplicates of texts', () => {
   const texts = ['one two three four', null, 'One, two, three four!', 'héé', '...', '']
   assert.deepEqual(textClusters(texts), Int32Array.of(0, -1, 0, 3, -1, -1))
   assert.deepEqual(duplicateOf(new Set(texts)), Int32Array.of(-1, -1, 0, -1, -1, -1))
@@ -96,8 +97,8 @@ test('texts', () => {
   assert.deepEqual(textClusters([a, b], { resemblance: 0.6, bands: 64 }), Int32Array.of(0, 0))
 })
 
-test('which texts stay', () => {
-  // One text after the other: it stays unless it is near one that stays, and duplicates the one most like it.
+test('duplicateOf keeps the texts that the definition keeps', () => {
+  // By the definition, a text stays unless it is near an earlier one that stays. It duplicates the one most like it.
   const random = randomNumbers(3n)
   const word = () => `w${random(10n ** 6n)}`
   const texts = []

@@ -7,7 +7,7 @@ USAGE = "usage: python -m pg_simhash report DATABASE TABLE COLUMN > report.html 
 
 def main(arguments: list[str]) -> int:
     if arguments[:1] == ["report"]:
-        # Not needed for the usage.
+        # Imported here, because the usage needs none of it.
         from pg_simhash.report.command import main as report
 
         return report(arguments[1:])

@@ -16,8 +16,8 @@ use crate::texts::text_argument;
 
 /// Return the features that the fingerprint of a text is made of, as SQL's simhash_features does.
 ///
-/// They are named tuples (feature, weight, hash), in the order in which they first end in the text. Needs about 300
-/// bytes for each.
+/// The features are named tuples (feature, weight, hash), in the order in which they first end in the text. Needs about
+/// 300 bytes for each.
 ///
 /// >>> [feature for feature, weight, hash in features("one two three", ngram=2)]
 /// ['one two', 'two three']
@@ -34,8 +34,8 @@ pub fn features<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDic
 
 /// Return the fingerprint of features that the caller has made, as SQL's simhash_of_features(features, weights) does.
 ///
-/// A feature that occurs twice counts twice. Without weights, each weighs 1; a weight is from 0 to 1e9. None if no
-/// feature weighs anything. Both arguments may be any iterables, and their elements are not stored.
+/// A feature that occurs twice counts twice. Without weights, each feature weighs 1; a weight is from 0 to 1e9. None if
+/// no feature weighs anything. Both arguments may be any iterables, and their elements are not stored.
 ///
 /// >>> simhash_of_features(["a", "b"]) == simhash_of_features(["b", "a"], [2, 2])
 /// True

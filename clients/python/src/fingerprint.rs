@@ -56,7 +56,7 @@ pub fn with_texts<T: Send, const N: usize>(
 /// of pandas, return a Series of Int64 with the same index.
 ///
 /// The options are those of SQL: tokens, ngram, weight, weights, case_fold, seed, markup, ignore and same,
-/// which has no effect on fingerprints. They are read once a call.
+/// which has no effect on fingerprints. The options are read once a call.
 ///
 /// Takes about 2 ns for each byte of English. Needs memory for the normal form of the longest text and for its distinct
 /// features; the GIL is released for texts of 4 kB or more. CPython keeps the UTF-8 form of a str that is not ASCII

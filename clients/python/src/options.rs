@@ -11,7 +11,7 @@ use crate::error::invalid_options;
 
 /// The options that keyword arguments give.
 ///
-/// They go through JSON, so that the same options and values are valid as in SQL.
+/// The keyword arguments become JSON, so that the same options and values are valid as in SQL.
 pub fn read_options(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
     let Some(keywords) = keywords else { return Ok(Options::default()) };
     Options::from_json(&to_json(keywords)?).map_err(|invalid| invalid_options(&invalid))

@@ -71,8 +71,8 @@ pub fn coverage<'py>(
 
 /// Return where a text and a clue have at least three words in a row in common, as SQL's simhash_matches does.
 ///
-/// They are named tuples (content_start, content_end, clue_start, clue_end, words, changed), in the order of the text:
-/// content[content_start:content_end] is what clue[clue_start:clue_end] is but for the changed words.
+/// The matches are named tuples (content_start, content_end, clue_start, clue_end, words, changed), in the order of the
+/// text: content[content_start:content_end] is what clue[clue_start:clue_end] is but for the changed words.
 ///
 /// >>> matches("a passage is a run of words", "It is a run of words")
 /// [Match(content_start=10, content_end=27, clue_start=3, clue_end=20, words=5, changed=0)]

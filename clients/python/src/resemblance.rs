@@ -71,9 +71,9 @@ pub fn containment<'py>(
 
 /// Return the features that only one of two texts has, or that weigh more in it, as SQL's simhash_difference does.
 ///
-/// They are named tuples (side, feature, weight): first those of the text "a", then those of "b", each in the order in
-/// which they first end in the text. The weight is the difference of the two weights. The option same has no effect.
-/// Needs about 300 bytes for each feature of the texts.
+/// The features are named tuples (side, feature, weight): first those of the text "a", then those of "b", each in the
+/// order in which they first end in the text. The weight is the difference of the two weights. The option same has no
+/// effect. Needs about 300 bytes for each feature of the texts.
 ///
 /// >>> [(side, feature) for side, feature, weight in difference("one two", "one three") if " " not in feature]
 /// [('a', 'two'), ('b', 'three')]

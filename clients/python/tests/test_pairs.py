@@ -1,4 +1,7 @@
-"""Distances; pairs and clusters, compared with a comparison of each row with each other."""
+"""Pairs and clusters of fingerprints, and duplicates of texts, are those that a comparison of all rows finds.
+
+clients/js/tests/pairs.test.js is the same test.
+"""
 
 import random
 import unittest
@@ -20,8 +23,8 @@ def near_fingerprints(rng, count):
     return found
 
 
-def all_pairs(fingerprints, max_distance):
-    """Every near pair as (position, later position, distance)."""
+def pairs_by_definition(fingerprints, max_distance):
+    """All near pairs, each as (position, later position, distance)."""
     found = set()
     for b, later in enumerate(fingerprints):
         for a, earlier in enumerate(fingerprints[:b]):
@@ -30,8 +33,8 @@ def all_pairs(fingerprints, max_distance):
     return found
 
 
-def components(fingerprints, near_pairs):
-    """The first row of each row's component; -1 for a row without a fingerprint."""
+def clusters_by_definition(fingerprints, near_pairs):
+    """The first row of each row's cluster; -1 for a row without a fingerprint."""
     first = list(range(len(fingerprints)))
     changed = True
     while changed:
@@ -48,12 +51,12 @@ class Pairs(unittest.TestCase):
         for a, b, bits in (0, -1, 64), (5, 6, 2), (-(2**63), 2**63 - 1, 64):
             self.assertEqual(hamming(a, b), bits)
 
-    def test_against_all_comparisons(self):
+    def test_pairs_and_clusters_are_those_of_the_definition(self):
         rng = random.Random(1)
         for count, max_distance in [(0, 3), (1, 3), (2, 64), (300, 0), (300, 3), (300, 6), (200, 20), (40, 64)]:
             with self.subTest((count, max_distance)):
                 fingerprints = near_fingerprints(rng, count)[:count]
-                expected = all_pairs(fingerprints, max_distance)
+                expected = pairs_by_definition(fingerprints, max_distance)
                 a, b, distance = pairs(np.array(fingerprints, np.int64), max_distance)
                 self.assertEqual([a.dtype, b.dtype, distance.dtype], [np.int64, np.int64, np.int32])
                 found = list(zip(a.tolist(), b.tolist(), distance.tolist()))
@@ -61,7 +64,7 @@ class Pairs(unittest.TestCase):
                 self.assertEqual(set(found), expected)
                 found = clusters(np.array(fingerprints, np.int64), max_distance)
                 self.assertEqual(found.dtype, np.int64)
-                self.assertEqual(found.tolist(), components(fingerprints, expected))
+                self.assertEqual(found.tolist(), clusters_by_definition(fingerprints, expected))
 
     def test_rows_without_a_fingerprint(self):
         fingerprints = [None, 5, None, 4, 5]
@@ -81,7 +84,7 @@ class Pairs(unittest.TestCase):
 
 
 class Texts(unittest.TestCase):
-    """test_server.py compares the results with those of the server."""
+    """Clusters and duplicates of texts. test_server.py compares them with those of the server."""
 
     def test_columns(self):
         texts = ["one two three", None, "One, two, three!", "four", "..."]
@@ -94,7 +97,7 @@ class Texts(unittest.TestCase):
         self.assertEqual(duplicate_of([]).tolist(), [])
 
     def test_duplicate_of(self):
-        """One text after the other: it stays unless it is near one that stays, and duplicates the one most like it."""
+        """A text stays unless it is near an earlier one that stays. It duplicates the one most like it."""
         rng = random.Random(2)
         texts = []
         for _ in range(40):

@@ -109,17 +109,17 @@ fn plain_hashes(fingerprinter: &mut Fingerprinter, text: &str) -> Result<(Option
 
 /// Buckets in which hashes are sorted, and the most in each.
 const BUCKETS: usize = 512;
-const MOST_IN_BUCKET: u16 = 32;
+const MAX_IN_BUCKET: u16 = 32;
 
 /// The hashes in ascending order, in half the time of a sort: most buckets have few hashes. None if one has many.
 fn sorted_by_buckets(hashes: &[u64]) -> Result<Option<Vec<u64>>> {
-    if hashes.len() > BUCKETS * usize::from(MOST_IN_BUCKET) {
+    if hashes.len() > BUCKETS * usize::from(MAX_IN_BUCKET) {
         return Ok(None);
     }
     let bucket = |hash: u64| (hash >> (u64::BITS - BUCKETS.ilog2())) as usize;
     let mut counts = [0u16; BUCKETS];
     hashes.iter().for_each(|hash| counts[bucket(*hash)] += 1);
-    if counts.iter().any(|count| *count > MOST_IN_BUCKET) {
+    if counts.iter().any(|count| *count > MAX_IN_BUCKET) {
         return Ok(None);
     }
     let mut begins = counts;

@@ -11,4 +11,4 @@ mod texts;
 
 pub use components::{Compare, components};
 pub use fingerprints::{Pair, Pairs, Rows, clusters};
-pub use texts::{Confirmed, Kept, Outcome, TextSketches, Verification, representatives};
+pub use texts::{Confirmation, Confirmed, Kept, Outcome, TextSketches, representatives};

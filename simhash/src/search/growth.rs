@@ -20,7 +20,7 @@ use super::blocks::Block;
 use super::cost::{ENTRY_MICROSECONDS, PROBE_MICROSECONDS};
 
 /// All fingerprints are within this distance.
-pub const LARGEST_DISTANCE: i32 = 64;
+pub const MAX_DISTANCE: i32 = 64;
 /// A step is given up only after it has cost this many times its expected cost.
 const MIN_COST_FACTOR: f64 = 8.0;
 
@@ -100,7 +100,7 @@ impl Growth {
     ///
     /// Takes time proportional to the number of blocks times the distance.
     pub fn next(&self, distance: i32, cost_limit: f64) -> Option<Step> {
-        if self.complete_within() >= distance.min(LARGEST_DISTANCE) {
+        if self.complete_within() >= distance.min(MAX_DISTANCE) {
             return None;
         }
         let (layout, sequence) = self.cheapest_sequence(distance, None).filter(|(_, all)| all.cost <= cost_limit)?;
@@ -158,7 +158,7 @@ impl Growth {
     /// block.
     pub fn total(&self, distance: i32) -> Option<ExpectedWork> {
         let mut total = ExpectedWork::default();
-        if self.complete_within() >= distance.min(LARGEST_DISTANCE) {
+        if self.complete_within() >= distance.min(MAX_DISTANCE) {
             return Some(total);
         }
         let (layout, sequence) = self.cheapest_sequence(distance, None)?;
@@ -189,7 +189,7 @@ impl Growth {
         let mut sequence = StepSequence { cost: 0.0, first: 0, radii };
         let mut first_cost = f64::INFINITY;
         let mut costs: Vec<_> = blocks.iter().map(|progress| self.step_cost(progress, progress.radii)).collect();
-        for _ in complete_within(blocks)..distance.min(LARGEST_DISTANCE) {
+        for _ in complete_within(blocks)..distance.min(MAX_DISTANCE) {
             let others = costs.iter().enumerate().filter(|(block, _)| Some(*block) != except);
             let (block, &cost) = others.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
             sequence.cost += cost;
@@ -222,7 +222,7 @@ impl Growth {
 /// The largest distance within which the blocks of one layout have found everything.
 fn complete_within(blocks: &[BlockProgress]) -> i32 {
     if blocks.iter().any(|progress| progress.radii > progress.block.width()) {
-        return LARGEST_DISTANCE;
+        return MAX_DISTANCE;
     }
     blocks.iter().map(|progress| progress.radii as i32).sum::<i32>() - 1
 }

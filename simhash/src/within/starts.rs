@@ -11,7 +11,7 @@ use crate::ticking::ticking;
 /// Bits of a set for each beginning of the clue: enough to make it rare that another beginning is in the set by chance.
 const SET_BITS: usize = 12;
 /// The most tokens that a beginning needs for the weight of a run: five letters.
-const MOST_TOKENS: usize = 5;
+const MAX_TOKENS: usize = 5;
 
 /// A set of numbers.
 pub struct Bits(Vec<u64>);
@@ -55,7 +55,7 @@ pub struct Starts {
 
 impl Starts {
     fn new(tokens: usize, length: usize, tick: &dyn Fn()) -> Result<Self> {
-        Ok(Self { bits: Bits::new(tokens, tick)?, span: length.max(MOST_TOKENS), is_empty: true })
+        Ok(Self { bits: Bits::new(tokens, tick)?, span: length.max(MAX_TOKENS), is_empty: true })
     }
 
     fn set(&mut self, start: usize) {

@@ -17,7 +17,7 @@ use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::learn::{TABLE_SAMPLE, TextSample};
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::sketch::Sketch;
-use simhash::pairs::{Outcome, TextSketches, Verification};
+use simhash::pairs::{Confirmation, Outcome, TextSketches};
 
 use super::window_results::{ALONE, CONTENT_ARGUMENT, NO_RESULT};
 use crate::sql::fingerprint::fingerprint_cache::with_fingerprinter;
@@ -59,16 +59,16 @@ pub fn representatives<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec
         window.numbers[position] = if sketch.is_some() { ALONE } else { NO_RESULT };
         sketches.push(sketch.as_ref()).map_err(algorithm_error)?;
     }
-    let verification = Verification::<O>::new(sketches, work_mem().max(MIN_FEATURE_BUDGET_BYTES), &tick);
-    let mut verification = verification.map_err(algorithm_error)?;
+    let confirmation = Confirmation::<O>::new(sketches, work_mem().max(MIN_FEATURE_BUDGET_BYTES), &tick);
+    let mut confirmation = confirmation.map_err(algorithm_error)?;
     let mut read_count = 0;
-    while let Some(position) = verification.row_to_read(&tick).map_err(algorithm_error)? {
+    while let Some(position) = confirmation.row_to_read(&tick).map_err(algorithm_error)? {
         report_progress(read_count, || format!("compared {read_count} texts, up to row {position} of {row_count}"));
         read_count += 1;
         let features = with_text(window, position as usize, &compared, &mut context, FeatureSet::new)?;
-        verification.push(features, &tick).map_err(algorithm_error)?;
+        confirmation.push(features, &tick).map_err(algorithm_error)?;
     }
-    verification.into_results(&tick).map_err(algorithm_error).map(Some)
+    confirmation.into_results(&tick).map_err(algorithm_error).map(Some)
 }
 
 /// Shows the progress to a client that asks for messages of the level DEBUG1.

@@ -10,7 +10,7 @@ use postgres::catalog::relation::Relation;
 use postgres::catalog::types::btree_strategy;
 use postgres::expression::{Expression, Operation};
 use postgres::planner::base_relation::{BaseRelation, Condition, Outer};
-use simhash::search::growth::LARGEST_DISTANCE;
+use simhash::search::growth::MAX_DISTANCE;
 
 use super::USUAL_DISTANCE;
 use super::estimate::Estimate;
@@ -148,7 +148,7 @@ pub fn expected_distance(max_distance: Expression) -> i32 {
 
 /// The largest distance that is at most `bound`; -1 if `bound` is below 0.
 pub fn largest_distance(bound: i64) -> i32 {
-    bound.clamp(-1, LARGEST_DISTANCE.into()) as i32
+    bound.clamp(-1, MAX_DISTANCE.into()) as i32
 }
 
 /// The two fingerprints of a distance, with or without casts between integer types; None if the expression is not a

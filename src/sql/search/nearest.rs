@@ -9,7 +9,7 @@ use pgrx::pg_sys::ItemPointerData;
 use postgres::heap::entry_scan::Fetched;
 use postgres::memory::push;
 use postgres::settings::work_mem;
-use simhash::search::growth::LARGEST_DISTANCE;
+use simhash::search::growth::MAX_DISTANCE;
 
 use super::USUAL_DISTANCE;
 use crate::sql::lookup::block_walk::{BlockWalk, NearEntry, Outcome};
@@ -57,7 +57,7 @@ impl NearestSearch {
     /// A search for the nearest rows, by a walk that has begun to look for them.
     pub fn new(walk: &BlockWalk) -> Self {
         Self {
-            stored: vec![Vec::new(); LARGEST_DISTANCE as usize + 1],
+            stored: vec![Vec::new(); MAX_DISTANCE as usize + 1],
             stored_count: 0,
             capacity: FIRST_CAPACITY.min(largest_capacity()),
             current_distance: 0,

@@ -11,7 +11,7 @@ use postgres::heap::computed::evaluate;
 use postgres::text::TextArgument;
 use simhash::criterion::TextCriterion;
 use simhash::fingerprint::options::Options;
-use simhash::search::growth::LARGEST_DISTANCE;
+use simhash::search::growth::MAX_DISTANCE;
 
 use super::condition::largest_distance;
 use super::distance_search::{DistanceSearch, Goal};
@@ -160,7 +160,7 @@ impl GoalExpressions {
             let Some(max_distance) = self.max_distance else {
                 // If the query is NULL, so are all distances, and all rows may come in any order.
                 let query = query.unwrap_or(0);
-                return Some(Goal { query, max_distance: LARGEST_DISTANCE, nulls_follow: true });
+                return Some(Goal { query, max_distance: MAX_DISTANCE, nulls_follow: true });
             };
             let bound = evaluate(max_distance, self.context)?;
             let bound = integer_value(pg_sys::exprType((*max_distance).expr.cast()), bound);

@@ -20,16 +20,16 @@ SELECT simhash_attach('prints', 'fp', blocks => 3);
 SELECT count(*) = 0 FROM pg_locks WHERE relation = 'prints'::regclass AND mode = 'AccessExclusiveLock';
 ROLLBACK;
 
--- The plan of a query: its lines about layouts.
-CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE sql AS
+-- The lines of a query's plan about layouts.
+CREATE FUNCTION layout_lines(query text) RETURNS SETOF text LANGUAGE sql AS
     $$ SELECT plan_lines(query, 'SimhashScan|Layouts|Within|Scope') $$;
 SET enable_seqscan = off;
 -- Searches use the indexes.
-SELECT plan('SELECT id FROM prints WHERE simhash_near(fp, 42)');
-SELECT plan('SELECT id FROM prints WHERE fp <~> 42 <= 5');
+SELECT layout_lines('SELECT id FROM prints WHERE simhash_near(fp, 42)');
+SELECT layout_lines('SELECT id FROM prints WHERE fp <~> 42 <= 5');
 -- A second layout within a scope.
 SELECT simhash_attach('prints', 'fp', blocks => 2, scope => '{tenant}');
-SELECT plan('SELECT id FROM prints WHERE tenant = 1 AND simhash_near(fp, 42, 1)');
+SELECT layout_lines('SELECT id FROM prints WHERE tenant = 1 AND simhash_near(fp, 42, 1)');
 
 -- Indexes made by hand, as CREATE INDEX CONCURRENTLY can make them, are what attach would build.
 CREATE TABLE busy AS TABLE prints;
@@ -42,17 +42,17 @@ SET client_min_messages = warning;
 -- Indexes on the fingerprint of a text, made by hand.
 CREATE TABLE alone AS TABLE texts;
 SELECT index_by_hand('alone', 'simhash(body)');
-SELECT plan('SELECT id FROM alone WHERE simhash_near(simhash(body), 42)');
-SELECT plan('SELECT * FROM texts JOIN alone ON simhash_near(simhash(alone.body), simhash(texts.body))');
-SELECT count(*) = 0 FROM plan('SELECT id FROM alone WHERE simhash_near(simhash(body, ''{"ngram": 2}''), 42)');
+SELECT layout_lines('SELECT id FROM alone WHERE simhash_near(simhash(body), 42)');
+SELECT layout_lines('SELECT * FROM texts JOIN alone ON simhash_near(simhash(alone.body), simhash(texts.body))');
+SELECT count(*) = 0 FROM layout_lines('SELECT id FROM alone WHERE simhash_near(simhash(body, ''{"ngram": 2}''), 42)');
 -- Options count by their meaning, in whatever type they are written.
 SELECT index_by_hand('alone', 'simhash(body, ''{"tokens": "chars"}'')', 3);
-SELECT plan('SELECT id FROM alone
+SELECT layout_lines('SELECT id FROM alone
     WHERE simhash_near(simhash(body, ''{"case_fold":true,"tokens":"chars"}''::jsonb), 42, 2)');
 -- Columns after indexes alone: the indexes stay, and serve searches of the new column.
 SELECT simhash_attach('alone', 'body');
 SELECT count(*) = 7 FROM pg_index WHERE indrelid = 'alone'::regclass;
-SELECT plan('SELECT id FROM alone WHERE simhash_near(simhash, 42)');
+SELECT layout_lines('SELECT id FROM alone WHERE simhash_near(simhash, 42)');
 
 -- simhash_detach removes only indexes whose comments name the prefix.
 SELECT simhash_attach('prints', 'fp', prefix => 'own'), simhash_detach('prints');

@@ -32,7 +32,7 @@ GRANT CREATE ON SCHEMA rights TO regress_owner;
 
 -- Event triggers run as the owner too, within the command: triggers that need more rights must be SECURITY
 -- DEFINER.
-CREATE TABLE rights.commands (tag text, who text);
+CREATE TABLE rights.commands (tag text, role name);
 CREATE FUNCTION rights.log_command() RETURNS event_trigger LANGUAGE plpgsql AS
     'BEGIN INSERT INTO rights.commands VALUES (tg_tag, current_user); END';
 CREATE EVENT TRIGGER attach_log ON ddl_command_end EXECUTE FUNCTION rights.log_command();
@@ -45,7 +45,7 @@ SELECT tag, count(*) FROM rights.commands GROUP BY tag ORDER BY tag;
 -- The owner's code runs as the owner, who cannot become the superuser that attaches and detaches. (All kinds of such
 -- code are in security_tables.)
 SET ROLE regress_owner;
-CREATE FUNCTION rights.evil(code text, value anyelement) RETURNS anyelement LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION rights.take_over(code text, value anyelement) RETURNS anyelement LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     RAISE NOTICE '% runs as %', code, current_user;
     IF current_user <> session_user THEN
@@ -58,21 +58,22 @@ BEGIN
     END IF;
     RETURN value;
 END $$;
-CREATE TABLE rights.trap (id integer, body text, extra text GENERATED ALWAYS AS (rights.evil('column', body)) STORED);
+CREATE TABLE rights.attacking (id integer, body text,
+    extra text GENERATED ALWAYS AS (rights.take_over('column', body)) STORED);
 RESET ROLE;
-INSERT INTO rights.trap VALUES (1, 'a text');
+INSERT INTO rights.attacking VALUES (1, 'a text');
 SET client_min_messages = notice;
-SELECT current_user AS who;
-SELECT simhash_attach('rights.trap', 'extra', blocks => 2);
-SELECT simhash_detach('rights.trap');
+SELECT current_user AS role;
+SELECT simhash_attach('rights.attacking', 'extra', blocks => 2);
+SELECT simhash_detach('rights.attacking');
 SET client_min_messages = warning;
 
 -- A hostile search path: functions, operators and types ahead of PostgreSQL's and ours.
 SET ROLE regress_owner;
 CREATE FUNCTION rights.simhash(text, jsonb) RETURNS bigint LANGUAGE sql IMMUTABLE RETURN 666;
 CREATE FUNCTION rights.simhash_block(bigint, integer) RETURNS integer LANGUAGE sql IMMUTABLE RETURN 666;
-CREATE FUNCTION rights.never(tid, tid) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
-CREATE OPERATOR rights.>= (LEFTARG = tid, RIGHTARG = tid, FUNCTION = rights.never);
+CREATE FUNCTION rights.compare(tid, tid) RETURNS boolean LANGUAGE sql RETURN public.must_not_run();
+CREATE OPERATOR rights.>= (LEFTARG = tid, RIGHTARG = tid, FUNCTION = rights.compare);
 CREATE DOMAIN rights.text AS pg_catalog.text CHECK (false);
 CREATE DOMAIN rights.int8 AS pg_catalog.int8 CHECK (false);
 CREATE TABLE rights.hostile (id integer, body varchar, folded varchar GENERATED ALWAYS AS (lower(body)) STORED);

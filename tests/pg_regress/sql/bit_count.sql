@@ -1,7 +1,7 @@
 -- Distances as applications without the extension compute them: they are searched and ordered as simhash_near and <~>
 -- are, and give the same rows as without the scan.
 
--- So that the planner searches small tables too, at any distance.
+-- With these settings, the planner searches small tables too, at any distance.
 SET enable_seqscan = off;
 SET enable_sort = off;
 
@@ -25,7 +25,7 @@ VACUUM ANALYZE numbers, strings, digits;
 -- Whether the queries of each form are searched, how many of them find rows, and whether they find the same without the
 -- scan. $Q, $B and $H stand for the query as a number, in bits and in hexadecimal digits; $K for the distance. The
 -- queries are in the clusters of uniform and skewed fingerprints, and near nothing.
-CREATE FUNCTION compare(source regclass, forms text[])
+CREATE FUNCTION compare_forms(source regclass, forms text[])
 RETURNS TABLE (form text, searched boolean, finding bigint, same boolean) LANGUAGE sql AS $$
     SELECT form, bool_and(is_searched(statement)), count(same), bool_and(same)
     FROM unnest(forms) WITH ORDINALITY AS f (form, n),
@@ -44,7 +44,7 @@ CREATE FUNCTION strict_distance(a bigint, b bigint) RETURNS integer LANGUAGE sql
     $$ SELECT bit_count((a # b)::bit(64))::integer $$;
 CREATE FUNCTION bits_apart(a bit, b bit) RETURNS bigint LANGUAGE sql AS $$ SELECT bit_count(a # b) $$;
 
-SELECT count(*), searched, finding, same FROM compare('numbers', ARRAY[
+SELECT count(*), searched, finding, same FROM compare_forms('numbers', ARRAY[
     'bit_count((fp # ''$Q'')::bit(64)) <= $K',
     'bit_count((fp # ''$Q'')::bit(64)) < $K',
     'bit_count((fp # ''$Q'')::bit(64)) = $K',
@@ -59,20 +59,20 @@ SELECT count(*), searched, finding, same FROM compare('numbers', ARRAY[
     'bits_apart(fp::bit(64), B''$B'') < $K',
     'bit_count((fp # ''$Q'')::bit(64)) <= $K AND owner = 3 AND seen >= ''2026-01-01 12:00'' AND id <> 7'])
 GROUP BY searched, finding, same ORDER BY finding;
-SELECT count(*), searched, finding, same FROM compare('strings', ARRAY[
+SELECT count(*), searched, finding, same FROM compare_forms('strings', ARRAY[
     'bit_count(phash # B''$B'') <= $K',
     'bit_count(phash # ''$B'') <= $K',
     'bit_count(phash::bit varying # ''$B'') <= $K',
     'bit_count(phash::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K',
     'bits_apart(phash, B''$B'') <= $K'])
 GROUP BY searched, finding, same ORDER BY finding;
-SELECT count(*), searched, finding, same FROM compare('digits', ARRAY[
+SELECT count(*), searched, finding, same FROM compare_forms('digits', ARRAY[
     'bit_count((''x'' || phash)::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K',
     'bit_count(((''x'' || phash)::bit(64)::bigint # ''$Q'')::bit(64)) <= $K'])
 GROUP BY searched, finding, same ORDER BY finding;
 
 -- Other meanings do not match: other widths, other digits, other functions, several columns of the same row.
-SELECT * FROM compare('numbers', ARRAY[
+SELECT * FROM compare_forms('numbers', ARRAY[
     'bit_count((fp # ''$Q'')::bit(32)) <= $K',
     'bit_count((fp & ''$Q'')::bit(64)) <= $K',
     'bit_count((fp # id)::bit(64)) <= $K',
@@ -80,10 +80,10 @@ SELECT * FROM compare('numbers', ARRAY[
     'bit_count(int8send(fp # ''$Q'')) <= $K',
     'bit_count((fp # ''$Q'')::bit(64)) <= $K + .5',
     'octet_length((fp # ''$Q'')::bit(64)) <= $K']);
-SELECT * FROM compare('strings', ARRAY[
+SELECT * FROM compare_forms('strings', ARRAY[
     'bit_count(phash::bit(32) # B''$B''::bit(32)) <= $K',
     'bit_count(phash & B''$B'') <= $K']);
-SELECT * FROM compare('digits', ARRAY[
+SELECT * FROM compare_forms('digits', ARRAY[
     'bit_count((''x'' || phash)::bit(32) # (''x'' || ''$H'')::bit(32)) <= $K',
     'bit_count((''x'' || lower(phash))::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K']);
 -- A query of another width, or with wrong digits, fails as it does without the scan.

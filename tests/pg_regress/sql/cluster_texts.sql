@@ -40,8 +40,8 @@ SELECT errors($$SELECT simhash_duplicate_of(1, 'a'::text)$$,
     $$SELECT id FROM docs WHERE simhash_duplicate_of(id, body) OVER () = '1'$$);
 DROP TABLE docs CASCADE;
 
--- Both functions do what their definitions say: for templates with many words in common that are filled in differently,
--- chains of small changes, and copies; for more rows than fit in memory, and long texts out of line.
+-- The two functions do what their definitions say: for templates with many words in common that are filled in
+-- differently, chains of small changes, and copies; for more rows than fit in memory, and long texts out of line.
 SET work_mem = '64kB';
 CREATE TABLE docs AS
 SELECT n AS id, body

@@ -8,7 +8,7 @@ CREATE INDEX ON docs (created_at);
 SELECT simhash_attach('docs', 'fp');
 CREATE TABLE news AS SELECT id, fp # 1 AS fp FROM docs WHERE id % 100 = 7;
 VACUUM ANALYZE docs, news;
-CREATE FUNCTION nodes(query text) RETURNS text LANGUAGE sql AS $$
+CREATE FUNCTION plan_nodes(query text) RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(line, '; ') FROM plan_lines(query, '^( *->|\w)') AS line
 $$;
 
@@ -19,16 +19,16 @@ SELECT estimate('SELECT FROM docs WHERE simhash_near(fp, 7)') AS near,
     estimate('SELECT FROM docs WHERE fp <~> 7 <= 30') AS far;
 SELECT estimate('SELECT FROM docs WHERE fp <~> 7 <= 3 AND author < 500 ORDER BY author', 'Index Scan|SimhashScan');
 SET pg_simhash.enable_scan = off;
-SELECT nodes('SELECT FROM docs WHERE fp <~> 7 <= 3'), estimate('SELECT FROM docs WHERE fp <~> 7 <= 3');
+SELECT plan_nodes('SELECT FROM docs WHERE fp <~> 7 <= 3'), estimate('SELECT FROM docs WHERE fp <~> 7 <= 3');
 RESET pg_simhash.enable_scan;
 -- With ORDER BY and LIMIT, the few near rows are sorted; the index of the order is not scanned.
-SELECT nodes('SELECT id FROM docs WHERE fp <~> 7 <= 3 ORDER BY created_at LIMIT 20');
+SELECT plan_nodes('SELECT id FROM docs WHERE fp <~> 7 <= 3 ORDER BY created_at LIMIT 20');
 -- Most common values are counted, whichever argument the query is, and for the parameter of a custom plan.
 SELECT estimate('SELECT FROM docs WHERE simhash_near(fp, 42)') AS near,
     estimate('SELECT FROM docs WHERE 4 > hamming(40, fp)') AS hamming,
     estimate('SELECT FROM docs WHERE simhash_near(fp, 40, 0)') AS others;
-SELECT nodes('SELECT id FROM docs WHERE author = 110 AND simhash_near(fp, 42)');
-SELECT nodes('SELECT id FROM docs WHERE fp <~> 42 <= 3 ORDER BY created_at LIMIT 20');
+SELECT plan_nodes('SELECT id FROM docs WHERE author = 110 AND simhash_near(fp, 42)');
+SELECT plan_nodes('SELECT id FROM docs WHERE fp <~> 42 <= 3 ORDER BY created_at LIMIT 20');
 SET plan_cache_mode = force_custom_plan;
 PREPARE near (bigint) AS SELECT FROM docs WHERE simhash_near(fp, $1);
 SELECT estimate('EXECUTE near (42)'), estimate('EXECUTE near (7)');
@@ -62,15 +62,15 @@ SELECT 'SELECT n.id FROM notes0 n LEFT JOIN notes0 o ON o.tenant = n.tenant AND 
 ORDER BY 1;
 SELECT count(*) AS queries,
     count(*) FILTER (WHERE plan ~ 'Nested Loop (Semi|Anti) Join.*SimhashScan' AND plan !~ 'Hash (Semi|Anti)')
-FROM queries, nodes(query) AS plan;
+FROM queries, plan_nodes(query) AS plan;
 SET enable_partitionwise_join = on;
-SELECT nodes('SELECT FROM notes n WHERE EXISTS
+SELECT plan_nodes('SELECT FROM notes n WHERE EXISTS
     (SELECT FROM notes o WHERE o.tenant = n.tenant AND simhash_near(o.fp, n.fp))');
 RESET enable_partitionwise_join;
 -- Joins for which a hash join is cheaper, or the only choice.
-SELECT nodes(replace(query, 'tenant', 'id')) ~ 'Hash (Right )?Semi Join' AS of_few_pairs FROM queries WHERE id = 10;
+SELECT plan_nodes(replace(query, 'tenant', 'id')) ~ 'Hash (Right )?Semi Join' AS of_few_pairs FROM queries WHERE id = 10;
 SET enable_nestloop = off;
-SELECT bool_and(nodes(query) ~ 'Hash (Right )?(Semi|Anti) Join') AS without_nested_loop FROM queries;
+SELECT bool_and(plan_nodes(query) ~ 'Hash (Right )?(Semi|Anti) Join') AS without_nested_loop FROM queries;
 
 -- Families of tables: the whole, and each member.
 CREATE TABLE parts (id integer, fp bigint) PARTITION BY LIST ((id % 3));
@@ -87,8 +87,8 @@ SELECT estimate('SELECT FROM parts WHERE fp <~> 7 <= 3') AS whole,
 -- Without LIMIT, the nearest rows are sorted; with LIMIT, the scan finds them, also with little memory.
 SET enable_seqscan = off;
 SET work_mem = '64kB';
-SELECT nodes('SELECT fp <~> 7 FROM docs ORDER BY fp <~> 7');
-SELECT nodes('SELECT fp <~> 7 FROM docs ORDER BY fp <~> 7 LIMIT 5');
+SELECT plan_nodes('SELECT fp <~> 7 FROM docs ORDER BY fp <~> 7');
+SELECT plan_nodes('SELECT fp <~> 7 FROM docs ORDER BY fp <~> 7 LIMIT 5');
 
 -- The searches of many partitions are not worth a parallel worker each, as PostgreSQL's own scans of indexes are not,
 -- unless one of them takes longer than starting a worker.
@@ -97,7 +97,7 @@ SELECT run(format('CREATE TABLE day%s PARTITION OF days FOR VALUES IN (%1$s)', n
 INSERT INTO days SELECT n % 20 + 1, 'text ' || n, random_fingerprint(n) FROM generate_series(1, 1000) n;
 SELECT simhash_index('days', 'body'), simhash_attach('days', 'fp');
 ANALYZE days;
-CREATE FUNCTION is_parallel(query text) RETURNS boolean LANGUAGE sql RETURN nodes(query) ~ 'Gather.*SimhashScan';
+CREATE FUNCTION is_parallel(query text) RETURNS boolean LANGUAGE sql RETURN plan_nodes(query) ~ 'Gather.*SimhashScan';
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 40;
 SET min_parallel_table_scan_size = 0;
@@ -130,8 +130,8 @@ CREATE TABLE few AS SELECT * FROM copies WHERE id % 100 = 51;
 SELECT simhash_index('copies', 'body'), simhash_index('few', 'body');
 VACUUM ANALYZE copies, few;
 RESET ALL;
-SELECT nodes('SELECT FROM copies a JOIN copies b ON b.id = a.id + 1 AND simhash_near(b.body, a.body) WHERE a.id < 100');
-SELECT nodes('SELECT FROM copies a JOIN copies b ON b.tenant = a.tenant AND simhash_near(b.body, a.body)
+SELECT plan_nodes('SELECT FROM copies a JOIN copies b ON b.id = a.id + 1 AND simhash_near(b.body, a.body) WHERE a.id < 100');
+SELECT plan_nodes('SELECT FROM copies a JOIN copies b ON b.tenant = a.tenant AND simhash_near(b.body, a.body)
     WHERE a.id <= 200');
 -- The order of two indexed tables does not matter.
 SELECT estimate('SELECT FROM few f JOIN copies c ON simhash_near(c.body, f.body)') AS few_first,

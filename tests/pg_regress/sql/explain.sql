@@ -31,15 +31,16 @@ SELECT * FROM simhash_explain('', 'one', '{"same": ["numbers"]}');
 SELECT * FROM simhash_explain(NULL, 'one');
 SELECT * FROM simhash_explain('one', 'one', NULL);
 
--- The last row is what simhash_near says, and so are all others that require something, taken together.
-CREATE FUNCTION piece() RETURNS text VOLATILE LANGUAGE sql
+-- The last row has the result of simhash_near. All other rows that require something have this result too, taken
+-- together.
+CREATE FUNCTION random_piece() RETURNS text VOLATILE LANGUAGE sql
     RETURN (ARRAY['a', 'b', 'c', 'd', 'e', 'not', '1', '2,000', '2 000', '東京都', 'http://a.b/c', '<b>', 'é',
         '.'])[1 + floor(random() * 14)];
-CREATE FUNCTION text_like(common text) RETURNS text VOLATILE LANGUAGE sql
+CREATE FUNCTION random_text(common text) RETURNS text VOLATILE LANGUAGE sql
     RETURN CASE WHEN random() < 0.05 THEN NULL WHEN random() < 0.05 THEN ''
-        ELSE common || coalesce((SELECT string_agg(piece(), ' ') FROM generate_series(1, floor(random() * 4)::integer)),
+        ELSE common || coalesce((SELECT string_agg(random_piece(), ' ') FROM generate_series(1, floor(random() * 4)::integer)),
             '') END;
-CREATE FUNCTION criterion() RETURNS jsonb VOLATILE LANGUAGE sql RETURN (
+CREATE FUNCTION random_criterion() RETURNS jsonb VOLATILE LANGUAGE sql RETURN (
     SELECT coalesce(jsonb_object_agg(key, value), '{}') FROM (VALUES
         ('resemblance', to_jsonb(random())), ('bands', to_jsonb(1 + floor(random() * 64))), ('tokens', '"chars"'),
         ('ngram', '2'), ('weight', '"tf"'),
@@ -48,20 +49,20 @@ CREATE FUNCTION criterion() RETURNS jsonb VOLATILE LANGUAGE sql RETURN (
         ('same', '["numbers", "not"]')) AS of_key (key, value)
     WHERE random() < 0.3 OR key = 'bands');
 CREATE TABLE pairs AS
-SELECT n, criterion, text_like(common) AS a, text_like(common) AS b
+SELECT n, criterion, random_text(common) AS a, random_text(common) AS b
 FROM generate_series(1, 3000) AS n,
-    LATERAL (SELECT n AS of, criterion(),
-        (SELECT string_agg(piece(), ' ') || ' ' FROM generate_series(1, 12 + n % 2)) AS common) AS made;
+    LATERAL (SELECT n AS of, random_criterion() AS criterion,
+        (SELECT string_agg(random_piece(), ' ') || ' ' FROM generate_series(1, 12 + n % 2)) AS common) AS drawn;
 SELECT count(*) FILTER (WHERE verdict) > 300 AS many_near, count(*) FILTER (WHERE NOT verdict) > 300 AS many_not,
     count(*) FILTER (WHERE verdict IS NULL) > 100 AS many_unknown,
-    count(*) FILTER (WHERE verdict IS DISTINCT FROM simhash_near(a, b, criterion)) AS other_verdicts,
-    count(*) FILTER (WHERE verdict IS DISTINCT FROM together) AS other_checks
+    count(*) FILTER (WHERE verdict IS DISTINCT FROM simhash_near(a, b, criterion)) AS wrong_verdicts,
+    count(*) FILTER (WHERE verdict IS DISTINCT FROM together) AS wrong_checks
 FROM pairs, LATERAL (
     SELECT bool_and(holds) FILTER (WHERE what = 'near') AS verdict,
         CASE WHEN bool_or(holds IS NULL) FILTER (WHERE required IS NOT NULL) THEN NULL
             ELSE bool_and(holds) FILTER (WHERE required IS NOT NULL) END AS together
     FROM simhash_explain(a, b, criterion)) AS explained;
-SELECT count(*) AS other_verdicts FROM pairs,
+SELECT count(*) AS wrong_verdicts FROM pairs,
     LATERAL simhash_explain(a, b, criterion - 'resemblance' - 'bands' || '{"resemblance": null, "max_distance": 8}')
         AS explained
 WHERE what = 'near' AND holds IS DISTINCT FROM

@@ -65,7 +65,7 @@ SELECT pg_get_triggerdef(oid) AS made FROM pg_trigger WHERE tgrelid = 'docs'::re
 SELECT replace(replace(:'made', 'FOR EACH ROW', 'FOR EACH ROW WHEN (NEW.id > 9)'), 'CREATE', 'CREATE OR REPLACE') \gexec
 SELECT simhash_guard('docs');
 SELECT pg_get_triggerdef(oid) = :'made' AS is_as_before FROM pg_trigger WHERE tgrelid = 'docs'::regclass;
--- So do the triggers of partitions, each in its own state.
+-- The triggers of partitions stay too, each in its own state.
 CREATE TABLE parts (id integer, body text) PARTITION BY LIST (id);
 SELECT run_quietly($$SELECT simhash_index('parts', 'body')$$);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN (1);

@@ -41,7 +41,7 @@ INSERT INTO docs VALUES (11, -1, 'draft'), (12, -1, 'draft'), (13, -1, 'active')
 INSERT INTO docs VALUES (2, 0, 'active') ON CONFLICT (id) DO UPDATE SET status = excluded.status;
 INSERT INTO docs VALUES (13, -1, 'closed') ON CONFLICT (id) DO UPDATE SET status = excluded.status;
 
--- The same guard is skipped; without the condition, it is another one.
+-- A guard that exists is skipped; without the condition, it is another guard.
 SET client_min_messages = notice;
 SELECT simhash_guard('docs', source => 'f', among => '(status=''active'')');
 SELECT simhash_guard('docs', source => 'f', among => '');

@@ -1,8 +1,8 @@
 -- The cost of a search: it ends when no other row can be nearer. Where fingerprints are skewed, it reads more, and
 -- finds the same.
 
--- Pages that a statement reads.
-CREATE FUNCTION pages(statement text) RETURNS bigint LANGUAGE plpgsql AS $$
+-- The number of pages that a statement reads.
+CREATE FUNCTION pages_read(statement text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     plan json;
 BEGIN
@@ -15,7 +15,7 @@ CREATE TABLE docs (id integer PRIMARY KEY, body text, near integer);
 CREATE FUNCTION words() RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(md5(n::text), ' ') FROM generate_series(1, 50) AS n
 $$;
--- The same with a word more.
+-- A near-duplicate with one word more.
 CREATE FUNCTION more_words(which integer) RETURNS text LANGUAGE sql AS $$ SELECT words() || ' ' || which $$;
 SELECT simhash_index('docs', 'body');
 INSERT INTO docs SELECT n, words() FROM generate_series(1, 2000) AS n;
@@ -23,18 +23,18 @@ ANALYZE docs;
 
 -- 2,000 equal rows are on 500 pages. A search that read all of them would read more.
 SELECT simhash_guard('docs', 'mark', mark_column => 'near');
-SELECT pages('INSERT INTO docs VALUES (2001, words())') < 250 AS equal,
-    pages('INSERT INTO docs VALUES (2002, more_words(1))') < 250 AS near;
+SELECT pages_read('INSERT INTO docs VALUES (2001, words())') < 250 AS equal,
+    pages_read('INSERT INTO docs VALUES (2002, more_words(1))') < 250 AS near;
 SELECT simhash_guard('docs', 'skip');
-SELECT pages('INSERT INTO docs VALUES (2003, words())') < 250 AS equal,
-    pages('INSERT INTO docs VALUES (2004, more_words(2))') < 250 AS near;
+SELECT pages_read('INSERT INTO docs VALUES (2003, words())') < 250 AS equal,
+    pages_read('INSERT INTO docs VALUES (2004, more_words(2))') < 250 AS near;
 SELECT simhash_guard('docs', 'mark', mark_column => 'near');
 INSERT INTO docs VALUES (2005, more_words(3)) RETURNING near IS NOT NULL AS is_marked;
 -- Once the session has found the row without a mark, it does not read marked rows, wherever the unmarked row is.
 UPDATE docs SET near = 2000 WHERE id < 2000;
 UPDATE docs SET body = more_words(4) WHERE id = 2000;
-SELECT pages('INSERT INTO docs VALUES (2006, more_words(5))') < 250 AS first,
-    pages('INSERT INTO docs VALUES (2007, more_words(6))') < 250 AS then;
+SELECT pages_read('INSERT INTO docs VALUES (2006, more_words(5))') < 250 AS first,
+    pages_read('INSERT INTO docs VALUES (2007, more_words(6))') < 250 AS then;
 SELECT near FROM docs WHERE id > 2005;
 
 -- Marked rows that are nearer than the row without a mark: most of them are not read, whichever block that row shares,
@@ -51,7 +51,7 @@ BEGIN
     INSERT INTO copies (id, f, near) SELECT n, 0, 0 FROM generate_series(1, 1000) AS n;
     ALTER TABLE copies ENABLE TRIGGER zzz_simhash_guard;
     INSERT INTO copies VALUES (1001, 0);
-    few_pages := pages('INSERT INTO copies VALUES (1002, 0)') < 200;
+    few_pages := pages_read('INSERT INTO copies VALUES (1002, 0)') < 200;
     SELECT near INTO mark FROM copies WHERE id = 1002;
 END
 $$;
@@ -61,10 +61,10 @@ DELETE FROM copies WHERE id = 0;
 INSERT INTO copies VALUES (3000, 1) RETURNING near;
 INSERT INTO copies VALUES (3001, 0) RETURNING near;
 -- From then on, the session looks at row 3000 first, also after an UPDATE of that row.
-SELECT pages('INSERT INTO copies VALUES (3002, 2)') < 200 AS few_pages;
+SELECT pages_read('INSERT INTO copies VALUES (3002, 2)') < 200 AS few_pages;
 UPDATE copies SET f = 3, pad = '' WHERE id = 3000;
 INSERT INTO copies VALUES (3003, 2) RETURNING near;
-SELECT pages('INSERT INTO copies VALUES (3004, 0)') < 200 AS few_pages;
+SELECT pages_read('INSERT INTO copies VALUES (3004, 0)') < 200 AS few_pages;
 
 -- Rows that all share a block, as texts made from a template do, with statistics that show it.
 CREATE TABLE template (id integer PRIMARY KEY, f bigint);

@@ -22,7 +22,7 @@ BEGIN
     IF near !~ '^[ -~]*$' THEN
         RAISE 'not ASCII: %', near;
     END IF;
-    -- It must be JSON; the keys of an object in jsonb have another order.
+    -- The field must be JSON; the keys of an object in jsonb have another order.
     PERFORM near::jsonb;
     RETURN near;
 END

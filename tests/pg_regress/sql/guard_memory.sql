@@ -1,11 +1,11 @@
 -- Memory and locks do not grow with the rows. The locks of a row are released before the next row is fetched.
 CREATE TABLE prints (id integer PRIMARY KEY, f bigint, part bigint);
 SELECT simhash_attach('prints', 'f'), simhash_guard('prints', 'skip', source => 'f');
-CREATE FUNCTION bytes() RETURNS bigint LANGUAGE sql VOLATILE AS
+CREATE FUNCTION context_bytes() RETURNS bigint LANGUAGE sql VOLATILE AS
     'SELECT sum(used_bytes)::bigint FROM pg_backend_memory_contexts';
 BEGIN;
 INSERT INTO prints (id, f, part) SELECT n, random_fingerprint(n % 90000),
-    CASE WHEN n IN (1, 1000, 89000) THEN bytes() END -- the call for row 1 only plans the function
+    CASE WHEN n IN (1, 1000, 89000) THEN context_bytes() END -- the call for row 1 only plans the function
 FROM generate_series(1, 100000) AS n;
 SELECT count(*) FROM prints;
 SELECT abs(a.part - b.part) < 100000 AS same_memory FROM prints a, prints b WHERE a.id = 1000 AND b.id = 89000;

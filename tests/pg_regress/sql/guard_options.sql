@@ -15,7 +15,7 @@ INSERT INTO mails VALUES (2, mail(18));
 SELECT simhash_guard('mails', criterion => '{"same": ["numbers"]}'), definition('mails');
 INSERT INTO mails VALUES (2, mail(18));
 INSERT INTO mails VALUES (3, upper(mail(18)));
--- The same criterion in other words changes nothing. A criterion without the option takes it away.
+-- The criterion in other words, with the same meaning, changes nothing. A criterion without the option takes it away.
 SET client_min_messages = notice;
 SELECT simhash_guard('mails', criterion => '{"same": ["numbers"], "resemblance": 0.840}');
 SELECT simhash_guard('mails', criterion => '{}');

@@ -24,10 +24,10 @@ SELECT errors($$SELECT simhash_guard('parted_2', 'skip')$$, $$SELECT simhash_ung
 SELECT simhash_unguard('parted'), simhash_guard('parted_3');
 SELECT simhash_guard('parted_2');
 INSERT INTO parted VALUES (5, 3, 'number three');
--- Each searches its own partition alone.
+-- The guard of a partition searches this partition alone.
 INSERT INTO parted VALUES (5, 2, 'number three');
 INSERT INTO parted VALUES (6, 2, 'number three');
--- The guard of the whole table replaces theirs.
+-- The guard of the whole table replaces the guards of partitions.
 SELECT simhash_guard('parted', 'skip');
 INSERT INTO parted VALUES (7, 1, 'number three') RETURNING id;
 SELECT tgrelid::regclass AS relation, tgparentid <> 0 AS is_child, substr(tgargs, 1, 4) = 'skip' AS skips

@@ -12,7 +12,7 @@ COPY prints (id, f) FROM stdin;
 \.
 WITH stored AS (INSERT INTO prints VALUES (26, 0), (27, x'fffffffff0000000'::bigint) RETURNING id)
 SELECT id FROM stored;
--- Both parts of one statement use the same snapshot.
+-- The two parts of one statement use the same snapshot.
 WITH one AS (INSERT INTO prints VALUES (28, x'0ff00ff00ff00ff0'::bigint) RETURNING id),
     two AS (INSERT INTO prints VALUES (29, x'0ff00ff00ff00ff1'::bigint) RETURNING id)
 SELECT (SELECT count(*) FROM one) + (SELECT count(*) FROM two) AS stored;

@@ -36,7 +36,7 @@ INSERT INTO by_expression VALUES (1, 'A text of some length, of which one letter
     (3, 'a text of some length, of which one letter differs.')
 RETURNING id;
 
--- It searches indexes that also contain the fingerprint, as a key or included.
+-- The guard searches indexes that also contain the fingerprint, as a key or included.
 CREATE TABLE covered (id integer PRIMARY KEY, f bigint);
 CREATE INDEX ON covered (simhash_block(f, 0, 4), f);
 CREATE INDEX ON covered (simhash_block(f, 1, 4)) INCLUDE (id, f);
@@ -55,7 +55,7 @@ CREATE TEMP TABLE temporary (id integer PRIMARY KEY, f bigint);
 SELECT simhash_attach('temporary', 'f'), simhash_guard('temporary', source => 'f');
 INSERT INTO temporary VALUES (1, 0);
 INSERT INTO temporary VALUES (2, 1);
--- The same row twice in one statement, and through a cursor.
+-- One row twice in one statement, and through a cursor.
 UPDATE temporary SET f = 255 FROM generate_series(1, 2);
 WITH first AS (UPDATE temporary SET f = 254 RETURNING id) UPDATE temporary SET f = 253;
 SELECT id, f FROM temporary;

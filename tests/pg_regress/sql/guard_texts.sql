@@ -124,7 +124,7 @@ CREATE FUNCTION near_pairs(lowest double precision, bands integer) RETURNS TABLE
         WHEN lowest < 0.7 THEN 28 WHEN lowest < 0.8 THEN 24 ELSE 20 END
 $$;
 -- For each action, the number of rows that stay unmarked, and the number of wrong decisions.
-CREATE FUNCTION stay(action text, criterion jsonb, lowest double precision, bands integer)
+CREATE FUNCTION check_decisions(action text, criterion jsonb, lowest double precision, bands integer)
 RETURNS TABLE (rows bigint, wrong bigint) LANGUAGE plpgsql AS $$
 BEGIN
     TRUNCATE guarded;
@@ -136,7 +136,7 @@ BEGIN
         = EXISTS (SELECT FROM near WHERE b = id AND a IN (SELECT id FROM kept)))
     FROM edited;
 END $$;
-SELECT criterion, action, stay.* FROM (VALUES ('{}'::jsonb, .84, 6), ('{"bands": 2}', .84, 2),
+SELECT criterion, action, decisions.* FROM (VALUES ('{}'::jsonb, .84, 6), ('{"bands": 2}', .84, 2),
     ('{"resemblance": 0.7}', .7, 12), ('{"resemblance": 0.3, "bands": 24}', .3, 24)) AS v (criterion, lowest, bands),
-    unnest('{skip,mark}'::text[]) AS action, LATERAL stay(action, criterion, lowest, bands)
+    unnest('{skip,mark}'::text[]) AS action, LATERAL check_decisions(action, criterion, lowest, bands) AS decisions
 ORDER BY lowest, bands, action;

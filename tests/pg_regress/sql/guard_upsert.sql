@@ -1,8 +1,8 @@
 -- Upserts of guarded tables: a row is not a duplicate of itself, whichever unique index ON CONFLICT finds it by.
 
--- Stores a row with fingerprint 0, then one with fingerprint 1 that has the same unique key. Returns, for each action,
--- the resulting id, fingerprint, number of updates and mark.
-CREATE FUNCTION upserts(url text, index text, target text, a text, b text)
+-- Stores a row with fingerprint 0, then one with fingerprint 1, each with its URL. Returns, for each action, the id,
+-- fingerprint, number of updates and mark of each row that is stored then.
+CREATE FUNCTION upserts(url text, index text, target text, first_url text, second_url text)
 RETURNS TABLE (action text, do_update text, do_nothing text) LANGUAGE plpgsql AS $$
 DECLARE
     conflict text;
@@ -17,16 +17,11 @@ BEGIN
             PERFORM simhash_attach('docs', 'f');
             PERFORM simhash_guard('docs', action, source => 'f',
                 mark_column => CASE WHEN action = 'mark' THEN 'mark' END);
-            EXECUTE format('INSERT INTO docs (f, url) VALUES (0, %s)', a);
-            BEGIN
-                EXECUTE format('INSERT INTO docs (f, mark, url) VALUES (1, 7, %s) ON CONFLICT %s DO %s',
-                    b, target, conflict);
-                SELECT string_agg(format('%s %s %s %s', docs.id, docs.f, docs.n, coalesce(docs.mark::text, '-')), ', '
-                    ORDER BY docs.id)
-                INTO found FROM docs;
-            EXCEPTION WHEN OTHERS THEN
-                found := SQLSTATE || ' ' || SQLERRM;
-            END;
+            EXECUTE format('INSERT INTO docs (f, url) VALUES (0, %s)', first_url);
+            found := value_or_error($q$SELECT string_agg(concat_ws(' ', id, f, n, coalesce(mark::text, '-')), ', '
+                    ORDER BY id) FROM docs$q$,
+                format('INSERT INTO docs (f, mark, url) VALUES (1, 7, %s) ON CONFLICT %s DO %s',
+                    second_url, target, conflict));
             IF conflict = 'NOTHING' THEN
                 do_nothing := found;
             ELSE
@@ -55,8 +50,9 @@ SELECT url, index, found.* FROM (VALUES
     ('numeric UNIQUE', '', '(url)', '1.0', '1.00'),
     -- A generated column as the key.
     ('text, hash text GENERATED ALWAYS AS (md5(url)) STORED UNIQUE', '', '(hash)', $$'a'$$, $$'a'$$)
-) AS cases (url, index, target, a, b), LATERAL (
-    SELECT string_agg(action, ' ') AS actions, do_update, do_nothing FROM upserts(url, index, target, a, b)
+) AS cases (url, index, target, first_url, second_url), LATERAL (
+    SELECT string_agg(action, ' ') AS actions, do_update, do_nothing
+    FROM upserts(url, index, target, first_url, second_url)
     GROUP BY do_update, do_nothing ORDER BY actions) AS found;
 -- ON CONFLICT without a target, which is allowed only for DO NOTHING.
 SELECT string_agg(action, ' '), do_nothing FROM upserts('text UNIQUE', '', '', $$'a'$$, $$'a'$$) GROUP BY do_nothing;
@@ -119,7 +115,8 @@ END
 $$;
 CREATE FUNCTION store_another() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN PERFORM another(new.id, new.f # tg_argv[0]::bigint, new.part || tg_argv[1]); RETURN new; END $$;
-CREATE FUNCTION stores(statement text, OUT actions text, OUT result text) RETURNS SETOF record LANGUAGE plpgsql AS $$
+-- The ids and marks of the rows that a statement stores, or its error, by the actions of the guard.
+CREATE FUNCTION stored_by(statement text, OUT actions text, OUT result text) RETURNS SETOF record LANGUAGE plpgsql AS $$
 DECLARE
     action text;
     results jsonb = '{}';
@@ -127,13 +124,9 @@ BEGIN
     FOREACH action IN ARRAY '{reject,skip,mark}'::text[] LOOP
         PERFORM simhash_guard('inner_rows', action, scope => '{part}', source => 'f',
             mark_column => CASE WHEN action = 'mark' THEN 'mark' END);
-        BEGIN
-            EXECUTE statement;
-            result = (SELECT string_agg(concat_ws(' ', id, coalesce(mark::text, '-')), ', ' ORDER BY id)
-                FROM inner_rows);
-        EXCEPTION WHEN OTHERS THEN
-            result = SQLSTATE || ' ' || SQLERRM;
-        END;
+        result = value_or_error(
+            $q$SELECT string_agg(concat_ws(' ', id, coalesce(mark::text, '-')), ', ' ORDER BY id) FROM inner_rows$q$,
+            statement);
         results = results || jsonb_build_object(action, result);
         TRUNCATE inner_rows;
     END LOOP;
@@ -142,21 +135,21 @@ BEGIN
 END
 $$;
 CREATE TRIGGER zzzz_near BEFORE INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION store_another('1', '');
-SELECT * FROM stores('INSERT INTO inner_rows VALUES (101, 0, ''x''), (2, 255, ''x'')');
+SELECT * FROM stored_by('INSERT INTO inner_rows VALUES (101, 0, ''x''), (2, 255, ''x'')');
 CREATE OR REPLACE TRIGGER zzzz_near BEFORE INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION store_another('1', 'y');
-SELECT * FROM stores('INSERT INTO inner_rows VALUES (1, 0, ''x''), (2, 255, ''x'')');
+SELECT * FROM stored_by('INSERT INTO inner_rows VALUES (1, 0, ''x''), (2, 255, ''x'')');
 CREATE OR REPLACE TRIGGER zzzz_near BEFORE INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION store_another('-1', '');
-SELECT * FROM stores('INSERT INTO inner_rows VALUES (1, 0, ''x''), (2, 255, ''x'')');
+SELECT * FROM stored_by('INSERT INTO inner_rows VALUES (1, 0, ''x''), (2, 255, ''x'')');
 DROP TRIGGER zzzz_near ON inner_rows;
 CREATE TRIGGER zzzz_near BEFORE UPDATE ON inner_rows FOR EACH ROW EXECUTE FUNCTION store_another('1', '');
-SELECT * FROM stores('INSERT INTO inner_rows VALUES (1, 0, ''x''); UPDATE inner_rows SET f = 255');
+SELECT * FROM stored_by('INSERT INTO inner_rows VALUES (1, 0, ''x''); UPDATE inner_rows SET f = 255');
 DROP TRIGGER zzzz_near ON inner_rows;
 ALTER TABLE inner_rows ADD CONSTRAINT near CHECK (another(id, f, part));
-SELECT * FROM stores('INSERT INTO inner_rows VALUES (1, 0, ''x'')');
+SELECT * FROM stored_by('INSERT INTO inner_rows VALUES (1, 0, ''x'')');
 ALTER TABLE inner_rows DROP CONSTRAINT near;
 -- In an AFTER trigger, such rows are rows like any other.
 CREATE TRIGGER near AFTER INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION store_another('1', '');
-SELECT * FROM stores('INSERT INTO inner_rows VALUES (1, 0, ''x'')');
+SELECT * FROM stored_by('INSERT INTO inner_rows VALUES (1, 0, ''x'')');
 DROP TRIGGER near ON inner_rows;
 -- A trigger that replaces or changes the row finds no near row.
 CREATE FUNCTION replace() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -172,7 +165,7 @@ BEGIN
 END
 $$;
 CREATE TRIGGER replace AFTER INSERT ON inner_rows FOR EACH ROW EXECUTE FUNCTION replace();
-SELECT * FROM stores('INSERT INTO inner_rows VALUES (1, 0, ''x''), (2, 255, ''x''), (53, -1, ''x'')');
+SELECT * FROM stored_by('INSERT INTO inner_rows VALUES (1, 0, ''x''), (2, 255, ''x''), (53, -1, ''x'')');
 DROP TRIGGER replace ON inner_rows;
 -- After a failed statement, its row is forgotten.
 CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;

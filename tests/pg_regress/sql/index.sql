@@ -7,7 +7,7 @@ FROM generate_series(1, 1000) AS n;
 INSERT INTO docs VALUES (1001, 1, 'en', NULL, NULL), (1002, 1, 'en', '', '...');
 SELECT simhash_index('docs', 'body');
 SELECT described('docs');
--- Each entry has the band, the size and the fingerprint of its row, and the planner knows how rare they are.
+-- An index has the band, the size and the fingerprint of each row, and the planner knows how rare they are.
 SELECT count(*) AS rows, count(DISTINCT simhash_band(body, 5)) AS bands,
     count(*) FILTER (WHERE simhash_size(body) = 3) AS sizes
 FROM docs;
@@ -71,17 +71,17 @@ SELECT simhash_index('types', 'V', bands => 1);
 -- Names in an expression are looked up in the user's search path, and its code runs as the owner of the table.
 CREATE SCHEMA tools;
 GRANT USAGE ON SCHEMA tools TO regress_owner;
-CREATE FUNCTION tools.who(value text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
+CREATE FUNCTION tools.report_run(value text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
     $$ BEGIN RAISE NOTICE '% of % with %', value, current_user, current_setting('search_path'); RETURN value; END $$;
 CREATE TABLE owned (body text);
 INSERT INTO owned VALUES ('a text');
 ALTER TABLE owned OWNER TO regress_owner;
 GRANT USAGE, CREATE ON SCHEMA public TO regress_owner;
 SET search_path = tools, public;
-SELECT simhash_index('owned', 'who(body)', bands => 1);
+SELECT simhash_index('owned', 'report_run(body)', bands => 1);
 RESET search_path;
 SELECT pg_get_indexdef('owned_simhash_band0_idx'::regclass);
-SELECT simhash_index('owned', 'tools.who(body)', bands => 1);
+SELECT simhash_index('owned', 'tools.report_run(body)', bands => 1);
 
 -- Refusals of simhash_index.
 SET client_min_messages = warning;

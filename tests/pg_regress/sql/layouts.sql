@@ -13,7 +13,7 @@ SELECT * FROM simhash_layouts('skewed');
 SELECT errors($$SELECT simhash_layouts('skewed', max_distance => NULL)$$, $$SELECT simhash_layouts(NULL)$$,
     $$SELECT simhash_layouts('skewed', NULL)$$, $$SELECT simhash_layouts('skewed', scope => NULL)$$);
 
--- A larger table is sampled: close to the truth, which is 1/16 of the rows for four blocks and a quarter at worst.
+-- A larger table is sampled. The exact values are 1/16 of the rows for four blocks, and a quarter at worst.
 CREATE TABLE templates AS
 SELECT CASE WHEN n % 4 = 0 THEN random_fingerprint(n) & ~(x'ffff'::bigint << 32) | (x'1234'::bigint << 32)
             ELSE random_fingerprint(n) END AS simhash
@@ -84,10 +84,10 @@ GRANT SELECT ON skewed TO regress_reader;
 SET ROLE regress_reader;
 SELECT simhash_layouts('skewed');
 RESET ROLE;
-CREATE FUNCTION whoami(integer) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS
-    $$ BEGIN IF current_user <> 'regress_owner' THEN RAISE 'as %', current_user; END IF; RETURN $1; END $$;
+CREATE FUNCTION only_as_owner(integer) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS
+    $$ BEGIN IF current_user <> 'regress_owner' THEN RAISE 'run by %', current_user; END IF; RETURN $1; END $$;
 CREATE TABLE owned (id integer);
-CREATE INDEX ON owned (simhash_block(whoami(id), 0), whoami(id));
+CREATE INDEX ON owned (simhash_block(only_as_owner(id), 0), only_as_owner(id));
 ALTER TABLE owned OWNER TO regress_owner;
 SET ROLE regress_owner;
 INSERT INTO owned VALUES (1);

@@ -37,7 +37,7 @@ SELECT count(*) FILTER (WHERE distance <= 20 AND duplicate_of IS DISTINCT FROM n
     count(*) FILTER (WHERE distance > 20 AND duplicate_of = 0) AS wrong, count(*) FILTER (WHERE duplicate_of > 0) AS others
 FROM kept JOIN distances USING (id);
 
--- So does a guard, which stores what simhash_duplicate_of keeps.
+-- A guard stores what simhash_duplicate_of keeps.
 CREATE TABLE guarded (LIKE docs);
 SET client_min_messages = warning;
 SELECT simhash_index('guarded', 'body'), simhash_guard('guarded', 'skip');

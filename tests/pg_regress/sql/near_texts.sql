@@ -83,7 +83,7 @@ SELECT errors(
     $$SELECT FROM docs WHERE id < 0 AND simhash_near(body, 'a', '{"max_distance": 3}')$$);
 -- Bands are numbered from 0 to 63.
 SELECT errors($$SELECT simhash_band('a', -1)$$, $$SELECT simhash_band('a', 64)$$);
--- The same errors for a criterion that comes from a row.
+-- A criterion that comes from a row has the same errors.
 SELECT errors(
     $$SELECT simhash_near('a', 'a', criterion) FROM (VALUES ('{"max_distance": 3}'::jsonb)) AS v (criterion)$$,
     $$SELECT simhash_near('a', 'a', criterion) FROM (VALUES ('{"bands": -1}')) AS v (criterion)$$);

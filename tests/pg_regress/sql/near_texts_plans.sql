@@ -12,7 +12,7 @@ SELECT simhash_index('docs', 'body');
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(body, 'some text');
 SELECT (plan_lines('SELECT id FROM docs WHERE simhash_near(body, ''some text'')', '', 'COSTS OFF, FORMAT JSON')::jsonb
     -> 0 -> 'Plan') - 'Disabled' AS plan;
--- Each row is fetched once, though it has several of the bands.
+-- A row is fetched once, though it has several of the bands.
 SELECT run_lines(format('SELECT id FROM docs WHERE simhash_near(body, %L)', :'body'), 'Removed|Bands|Index|Heap');
 SELECT array_agg(id ORDER BY id) FROM docs WHERE simhash_near(body, :'body');
 -- Fewer bands than are indexed. Near texts differ in two words: the two bands have also rows that are refuted.

@@ -11,7 +11,7 @@ SELECT simhash_attach('prints', 'fp', prefix => 'b');
 VACUUM ANALYZE prints;
 
 -- Whether a query gives the same distances in the same order as without the scan, and whether its plan has the scan.
-CREATE FUNCTION compare(query text) RETURNS text LANGUAGE sql AS $$
+CREATE FUNCTION compare_order(query text) RETURNS text LANGUAGE sql AS $$
     SELECT CASE WHEN same_rows(format('SELECT array_agg(d) FROM (%s) AS s', query)) THEN 'same' ELSE 'DIFFERENT' END
         || coalesce((SELECT ', by the scan' FROM plan_lines(query, 'Order By:') LIMIT 1), '')
         || coalesce((SELECT CASE WHEN line ~ 'Incremental' THEN ', sorted in groups' ELSE ', sorted' END
@@ -21,36 +21,36 @@ SELECT fp AS q FROM prints WHERE id = 404 \gset
 
 EXPLAIN (COSTS OFF) SELECT id FROM prints ORDER BY fp <~> :q LIMIT 10;
 SELECT id, fp <~> :q AS distance FROM prints ORDER BY fp <~> :q LIMIT 1;
-SELECT compare(format('SELECT fp <~> %s AS d FROM prints ORDER BY d LIMIT 10', :q));
+SELECT compare_order(format('SELECT fp <~> %s AS d FROM prints ORDER BY d LIMIT 10', :q));
 -- If nothing is near, the search grows, and in the end reads an index once.
-SELECT compare('SELECT fp <~> 42 AS d FROM prints ORDER BY d LIMIT 10');
+SELECT compare_order('SELECT fp <~> 42 AS d FROM prints ORDER BY d LIMIT 10');
 -- All rows. The rows without a fingerprint come last.
 SET enable_sort = off;
-SELECT compare('SELECT fp <~> 42 AS d FROM prints ORDER BY d');
+SELECT compare_order('SELECT fp <~> 42 AS d FROM prints ORDER BY d');
 SELECT count(*), count(fp) FROM (SELECT fp FROM prints ORDER BY fp <~> (SELECT NULL::bigint)) AS s;
 RESET enable_sort;
 
 -- With conditions: on the distance, on other columns, on both.
-SELECT compare(format('SELECT fp <~> %s AS d FROM prints WHERE fp <~> %1$s < 3 AND tag = 4 ORDER BY d LIMIT 5', :q));
-SELECT compare(format('SELECT fp <~> %s AS d FROM prints WHERE tag = 3 ORDER BY d LIMIT 5', :q));
+SELECT compare_order(format('SELECT fp <~> %s AS d FROM prints WHERE fp <~> %1$s < 3 AND tag = 4 ORDER BY d LIMIT 5', :q));
+SELECT compare_order(format('SELECT fp <~> %s AS d FROM prints WHERE tag = 3 ORDER BY d LIMIT 5', :q));
 -- Further keys sort the rows at each distance.
-SELECT compare(format('SELECT fp <~> %s AS d FROM prints ORDER BY d, id LIMIT 10', :q));
+SELECT compare_order(format('SELECT fp <~> %s AS d FROM prints ORDER BY d, id LIMIT 10', :q));
 SELECT id FROM prints WHERE simhash_near(fp, :q, 2) ORDER BY fp <~> :q, id LIMIT 5;
 -- Orders that the scan does not have.
-SELECT compare(format('SELECT fp <~> %s AS d FROM prints ORDER BY d DESC LIMIT 5', :q));
-SELECT compare(format('SELECT fp <~> %s AS d FROM prints ORDER BY d NULLS FIRST LIMIT 500', :q));
+SELECT compare_order(format('SELECT fp <~> %s AS d FROM prints ORDER BY d DESC LIMIT 5', :q));
+SELECT compare_order(format('SELECT fp <~> %s AS d FROM prints ORDER BY d NULLS FIRST LIMIT 500', :q));
 
 -- min() and LATERAL find the nearest rows, too.
-SELECT compare(format('SELECT min(fp <~> %s) AS d FROM prints', :q));
+SELECT compare_order(format('SELECT min(fp <~> %s) AS d FROM prints', :q));
 SELECT a.id, b.d FROM prints a, LATERAL (SELECT fp <~> a.fp AS d FROM prints WHERE id <> a.id ORDER BY d LIMIT 1) b
 WHERE a.id IN (4, 8, 44, 50) ORDER BY a.id;
 -- With little memory, the farthest rows are dropped and found again; rows at a single distance need no memory.
 SET work_mem = '64kB';
 SET enable_sort = off;
-SELECT compare('SELECT fp <~> 42 AS d FROM prints ORDER BY d');
+SELECT compare_order('SELECT fp <~> 42 AS d FROM prints ORDER BY d');
 INSERT INTO prints SELECT 20000 + n, 1, 42 FROM generate_series(1, 10000) n;
-SELECT compare('SELECT fp <~> 42 AS d FROM prints ORDER BY d');
-SELECT compare('SELECT fp <~> 43 AS d FROM prints WHERE simhash_near(fp, 43, 20) ORDER BY d');
+SELECT compare_order('SELECT fp <~> 42 AS d FROM prints ORDER BY d');
+SELECT compare_order('SELECT fp <~> 43 AS d FROM prints WHERE simhash_near(fp, 43, 20) ORDER BY d');
 DELETE FROM prints WHERE id > 20000;
 RESET enable_sort;
 RESET work_mem;
@@ -69,12 +69,12 @@ SELECT run(format('CREATE INDEX ON %s (simhash_block(fp, %s)) %s', partition, bl
 FROM unnest('{parts_0,parts_1,parts_2}'::text[]) AS partition, generate_series(0, 3) AS block;
 VACUUM ANALYZE parts;
 EXPLAIN (COSTS OFF) SELECT id FROM parts ORDER BY fp <~> :q LIMIT 3;
-SELECT compare(format('SELECT fp <~> %s AS d FROM parts ORDER BY d LIMIT 20', :q));
+SELECT compare_order(format('SELECT fp <~> %s AS d FROM parts ORDER BY d LIMIT 20', :q));
 
 -- Fingerprints that are computed in the query.
 CREATE TABLE texts AS SELECT n AS id, 'text ' || n || ' of ' || n % 7 AS body FROM generate_series(1, 3000) n;
 SELECT index_by_hand('texts', 'simhash(body)', 2);
-SELECT compare($$SELECT simhash(body) <~> simhash('text 5 of 5') AS d FROM texts ORDER BY d LIMIT 5$$);
+SELECT compare_order($$SELECT simhash(body) <~> simhash('text 5 of 5') AS d FROM texts ORDER BY d LIMIT 5$$);
 
 -- More rows at one distance than LIMIT asks for: the probes that find them suffice.
 CREATE TABLE copies (id integer, fp bigint);

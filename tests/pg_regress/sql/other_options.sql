@@ -41,7 +41,7 @@ FROM generate_series(1, 99) AS n \gset
 CREATE TABLE weighted (body text);
 SELECT simhash_attach('weighted', 'body', :'weights');
 SELECT count(*) FROM weighted WHERE simhash_near(simhash, simhash('a title'));
--- The same query again, in this session: no further warning; another query: a warning.
+-- The query again, in this session: no further warning. Another query: a warning.
 SELECT count(*) FROM weighted WHERE simhash_near(simhash, simhash('a title'));
 SELECT count(*) AS rows FROM weighted WHERE simhash_near(simhash, simhash('a title'));
 -- Texts by bands, window functions and passages: the options of the indexes.

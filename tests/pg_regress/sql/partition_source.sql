@@ -8,7 +8,7 @@ ALTER TABLE pages ATTACH PARTITION pages_2 FOR VALUES IN (2);
 SELECT errors($$SELECT simhash_attach('pages', 'body')$$);
 SELECT simhash_index('pages', 'body');
 SELECT errors($$SELECT simhash_guard('pages')$$);
--- The same expression is right, also if the columns are in another order.
+-- An expression is accepted if it is the same, also if the columns are in another order.
 ALTER TABLE pages DETACH PARTITION pages_2;
 CREATE TABLE pages_3 (b text, body text GENERATED ALWAYS AS (a || '.') STORED, a text, part integer, id integer);
 ALTER TABLE pages ATTACH PARTITION pages_3 FOR VALUES IN (3);

@@ -5,7 +5,7 @@ CREATE FUNCTION pg_temp.words(first integer, last integer) RETURNS text LANGUAGE
     RETURN (SELECT string_agg(substr(md5(word::text), 1, 7), ' ' ORDER BY word)
         FROM generate_series(first, last) AS word);
 -- Whether a plan looks up passages in an index, and evaluates simhash_contains nowhere.
-CREATE FUNCTION pg_temp.is_served(query text) RETURNS boolean LANGUAGE sql RETURN
+CREATE FUNCTION pg_temp.uses_index_of_passages(query text) RETURNS boolean LANGUAGE sql RETURN
     EXISTS (SELECT FROM plan_lines(query, 'Index Cond: \(simhash_passages\(.*&&'))
     AND NOT EXISTS (SELECT FROM plan_lines(query, 'simhash_contains|Seq Scan on docs'));
 
@@ -54,27 +54,27 @@ CREATE INDEX docs_passages ON docs USING gin (simhash_passages(body));
 ANALYZE docs;
 SET enable_seqscan = off;
 SELECT array_agg(id) AS ids,
-    pg_temp.is_served($$SELECT id FROM docs WHERE simhash_contains(body, 'b c d e f g h i j k l')$$)
+    pg_temp.uses_index_of_passages($$SELECT id FROM docs WHERE simhash_contains(body, 'b c d e f g h i j k l')$$)
 FROM docs WHERE simhash_contains(body, pg_temp.words(100, 111));
 PREPARE search (text) AS SELECT id FROM docs WHERE simhash_contains(body, lower($1), .6);
 SET plan_cache_mode = force_generic_plan;
-SELECT pg_temp.is_served($$EXECUTE search ('x')$$);
+SELECT pg_temp.uses_index_of_passages($$EXECUTE search ('x')$$);
 EXECUTE search (upper(pg_temp.words(100, 111)));
 RESET plan_cache_mode;
-SELECT pg_temp.is_served($$SELECT * FROM found, LATERAL
+SELECT pg_temp.uses_index_of_passages($$SELECT * FROM found, LATERAL
     (SELECT id FROM docs WHERE simhash_contains(body, found.id::text)) AS d$$);
 SELECT count(*) AS differences FROM found FULL JOIN (
     SELECT clue.id, array_agg(docs.id ORDER BY docs.id) AS texts
     FROM docs AS clue JOIN docs ON simhash_contains(docs.body, clue.body, .3) WHERE clue.id < 150 GROUP BY clue.id
 ) AS again USING (id, texts) WHERE found.* IS NULL OR again.* IS NULL;
 -- PostgreSQL replaces no call whose argument is a subquery.
-SELECT pg_temp.is_served($$SELECT id FROM docs WHERE simhash_contains(body, (SELECT 'a'))$$) AS subquery;
+SELECT pg_temp.uses_index_of_passages($$SELECT id FROM docs WHERE simhash_contains(body, (SELECT 'a'))$$) AS subquery;
 -- PostgreSQL does not replace a call either if an expensive function makes its text; the expression itself is served.
 CREATE FUNCTION stripped(body text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN body; END';
 CREATE INDEX docs_stripped ON docs USING gin (simhash_passages(stripped(body)));
-SELECT pg_temp.is_served($$SELECT id FROM docs WHERE simhash_contains(stripped(body), 'b c d e f g h i j k l')$$)
+SELECT pg_temp.uses_index_of_passages($$SELECT id FROM docs WHERE simhash_contains(stripped(body), 'b c d e f g h i j k l')$$)
     AS call,
-    pg_temp.is_served($$SELECT id FROM docs
+    pg_temp.uses_index_of_passages($$SELECT id FROM docs
         WHERE simhash_passages(stripped(body)) && simhash_clue('b c d e f g h i j k l')
         AND simhash_coverage(stripped(body), 'b c d e f g h i j k l') >= .8$$) AS expression;
 DROP INDEX docs_stripped;
@@ -88,14 +88,14 @@ INSERT INTO parts SELECT * FROM docs;
 SELECT array_agg(id ORDER BY id) AS ids FROM parts WHERE simhash_contains(body, pg_temp.words(1505, 1525));
 CREATE MATERIALIZED VIEW pages AS SELECT id, '<p>' || body AS html FROM docs;
 CREATE INDEX ON pages USING gin (simhash_passages(html, '{"markup": "html"}'));
-SELECT pg_temp.is_served($$SELECT id FROM parts WHERE simhash_contains(body, 'b c d e f g h i j k l')$$) AS parts,
-    pg_temp.is_served($$SELECT id FROM pages
+SELECT pg_temp.uses_index_of_passages($$SELECT id FROM parts WHERE simhash_contains(body, 'b c d e f g h i j k l')$$) AS parts,
+    pg_temp.uses_index_of_passages($$SELECT id FROM pages
         WHERE simhash_contains(html, 'b c d e f g h i j k l', options => '{"markup": "html"}')$$) AS pages;
 -- A column with a collation of its own needs the default one in the index and in the query.
 CREATE TABLE collated AS SELECT id, body COLLATE "C" AS body FROM docs;
 CREATE INDEX ON collated USING gin (simhash_passages(body));
-SELECT pg_temp.is_served($$SELECT id FROM collated WHERE simhash_contains(body, 'b c d e f g h i j k l')$$)
+SELECT pg_temp.uses_index_of_passages($$SELECT id FROM collated WHERE simhash_contains(body, 'b c d e f g h i j k l')$$)
     AS of_column;
 CREATE INDEX ON collated USING gin (simhash_passages(body COLLATE "default"));
-SELECT pg_temp.is_served($$SELECT id FROM collated
+SELECT pg_temp.uses_index_of_passages($$SELECT id FROM collated
     WHERE simhash_contains(body COLLATE "default", 'b c d e f g h i j k l')$$) AS "default";

@@ -168,14 +168,14 @@ FROM generate_series(0, 19) AS n;
 SELECT simhash_attach('many', 'fp', blocks => 2);
 INSERT INTO many SELECT n, hashint8extended(n, 0) FROM generate_series(1, 300000) n;
 VACUUM ANALYZE many;
--- Linux reports a process's memory; elsewhere this compares nothing.
-CREATE FUNCTION resident() RETURNS bigint LANGUAGE sql RETURN coalesce(
+-- Linux reports a process's memory; on other systems, the function returns 0.
+CREATE FUNCTION resident_bytes() RETURNS bigint LANGUAGE sql RETURN coalesce(
     substring(pg_read_file('/proc/self/status', 0, 10000, true) FROM 'RssAnon:\s*(\d+) kB')::bigint * 1024, 0);
 BEGIN;
 DECLARE c CURSOR FOR SELECT id FROM many ORDER BY fp <~> 42 LIMIT 10;
-SELECT resident() AS before \gset
+SELECT resident_bytes() AS before \gset
 MOVE 1 FROM c;
-SELECT resident() - :before < 4 * 1024 * 1024 AS stores_little;
+SELECT resident_bytes() - :before < 4 * 1024 * 1024 AS stores_little;
 ROLLBACK;
 -- If other conditions refuse more rows than expected, the scan goes on with more memory.
 SELECT same_rows('SELECT array_agg(d) FROM

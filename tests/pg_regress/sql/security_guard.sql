@@ -11,17 +11,17 @@ SELECT simhash_attach('docs', 'f', blocks => 8);
 INSERT INTO docs VALUES (1, 0);
 GRANT INSERT, TRIGGER ON docs TO regress_writer;
 SET ROLE regress_writer;
-CREATE TRIGGER spy BEFORE INSERT ON docs FOR EACH ROW
+CREATE TRIGGER guard_of_writer BEFORE INSERT ON docs FOR EACH ROW
     EXECUTE FUNCTION simhash_dedup('reject', '{"max_distance": 7, "resemblance": null}', 'f');
 INSERT INTO docs VALUES (2, 31);
 -- Neither other tables nor system columns are searched.
 RESET ROLE;
-SELECT errors_as('regress_owner', format($$CREATE OR REPLACE TRIGGER spy BEFORE INSERT ON docs FOR EACH ROW
+SELECT errors_as('regress_owner', format($$CREATE OR REPLACE TRIGGER guard_of_writer BEFORE INSERT ON docs FOR EACH ROW
     EXECUTE FUNCTION simhash_dedup(%L, '{"resemblance": null}', %s); INSERT INTO docs VALUES (2, 31)$$,
     action, columns))
 FROM (VALUES ('reject', $$'pg_class.oid'$$), ('reject', $$'tableoid'$$), ('reject', $$'f', '', 'xmin'$$),
     ('mark', $$'f', 'ctid'$$)) AS v (action, columns);
-DROP TRIGGER spy ON docs;
+DROP TRIGGER guard_of_writer ON docs;
 
 -- The error depends on the current user, not on what the session has in its cache.
 SELECT simhash_guard('docs', source => 'f');

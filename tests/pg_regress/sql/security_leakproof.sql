@@ -33,26 +33,26 @@ CREATE VIEW barrier WITH (security_barrier) AS SELECT id, body, simhash FROM doc
 GRANT SELECT ON docs, by_expression, barrier TO regress_reader;
 SELECT simhash AS query FROM docs WHERE id = 500 \gset
 
--- Reports hidden rows that it is shown.
-CREATE FUNCTION spy(id integer) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS
+-- A condition that reports the hidden rows for which it is evaluated.
+CREATE FUNCTION report_hidden(id integer) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS
     $$ BEGIN IF id % 2 = 1 THEN RAISE WARNING 'sees %', id; END IF; RETURN true; END $$;
-SELECT id FROM docs WHERE simhash_near(simhash, :query) AND id IN (500, 501) AND spy(id) ORDER BY id;
+SELECT id FROM docs WHERE simhash_near(simhash, :query) AND id IN (500, 501) AND report_hidden(id) ORDER BY id;
 EXPLAIN (COSTS OFF) SELECT id FROM by_expression ORDER BY simhash(body) <~> :query LIMIT 1;
 SET ROLE regress_reader;
-EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(simhash, :query) AND spy(id);
-SELECT id FROM docs WHERE simhash_near(simhash, :query) AND spy(id);
-EXPLAIN (COSTS OFF) SELECT id FROM barrier WHERE simhash_near(simhash, :query) AND spy(id);
-SELECT id FROM barrier WHERE simhash_near(simhash, :query) AND spy(id);
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(simhash, :query) AND report_hidden(id);
+SELECT id FROM docs WHERE simhash_near(simhash, :query) AND report_hidden(id);
+EXPLAIN (COSTS OFF) SELECT id FROM barrier WHERE simhash_near(simhash, :query) AND report_hidden(id);
+SELECT id FROM barrier WHERE simhash_near(simhash, :query) AND report_hidden(id);
 -- A fingerprint computed in the query is not used for an index scan below the policy: simhash can fail.
-EXPLAIN (COSTS OFF) SELECT id FROM by_expression WHERE simhash_near(simhash(body), :query) AND spy(id);
-SELECT id FROM by_expression WHERE simhash_near(simhash(body), :query) AND spy(id);
--- Orders by distance: the same.
+EXPLAIN (COSTS OFF) SELECT id FROM by_expression WHERE simhash_near(simhash(body), :query) AND report_hidden(id);
+SELECT id FROM by_expression WHERE simhash_near(simhash(body), :query) AND report_hidden(id);
+-- Orders by distance do not reveal hidden rows either.
 SET enable_sort = off;
-EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE spy(id) ORDER BY simhash <~> :query LIMIT 2;
-SELECT simhash <~> :query AS distance FROM docs WHERE spy(id) ORDER BY simhash <~> :query LIMIT 2;
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE report_hidden(id) ORDER BY simhash <~> :query LIMIT 2;
+SELECT simhash <~> :query AS distance FROM docs WHERE report_hidden(id) ORDER BY simhash <~> :query LIMIT 2;
 RESET enable_sort;
-EXPLAIN (COSTS OFF) SELECT id FROM by_expression WHERE spy(id) ORDER BY simhash(body) <~> :query LIMIT 1;
-SELECT id FROM by_expression WHERE spy(id) ORDER BY simhash(body) <~> :query LIMIT 1;
+EXPLAIN (COSTS OFF) SELECT id FROM by_expression WHERE report_hidden(id) ORDER BY simhash(body) <~> :query LIMIT 1;
+SELECT id FROM by_expression WHERE report_hidden(id) ORDER BY simhash(body) <~> :query LIMIT 1;
 RESET ROLE;
 
 -- To search by the blocks, a user needs no privilege on them, and gets none.

@@ -1,14 +1,8 @@
--- Every call refuses relations that are not tables, and users who are not the owner. A line shows for each call "done"
--- or the SQLSTATE of its error. The owner's detach fails with 2BP01, because the table has a guard.
-CREATE FUNCTION outcome(statement text) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-    EXECUTE statement;
-    RAISE SQLSTATE 'U0000'; -- rolled back
-EXCEPTION WHEN OTHERS THEN
-    RETURN CASE SQLSTATE WHEN 'U0000' THEN 'done' ELSE SQLSTATE END;
-END $$;
-CREATE FUNCTION outcomes(target regclass) RETURNS text LANGUAGE sql AS $$
-    SELECT string_agg(name || ' ' || outcome(format('SELECT ' || statement, target)), ', ' ORDER BY name) FROM (VALUES
+-- Every call refuses relations that are not tables, and users who are not the owner. A line shows the SQLSTATE of
+-- each call: 00000 if it succeeds. The owner's detach fails with 2BP01, because the table has a guard.
+CREATE FUNCTION sqlstates(target regclass) RETURNS text LANGUAGE sql AS $$
+    SELECT string_agg(name || ' ' || sqlstate_of(format('SELECT ' || statement, target)), ', ' ORDER BY name)
+    FROM (VALUES
         ('attach', 'simhash_attach(%L, ''body'', blocks => 2, prefix => ''new'')'),
         ('index', 'simhash_index(%L, ''body'')'),
         ('commands', 'simhash_index_commands(%L, ''body'')'), ('detach', 'simhash_detach(%L)'),
@@ -21,20 +15,20 @@ CREATE TABLE kinds.docs (id integer PRIMARY KEY, body text);
 SELECT simhash_attach('kinds.docs', 'body'), simhash_guard('kinds.docs', criterion => '{"resemblance": null}');
 CREATE VIEW kinds.view AS SELECT body, simhash FROM kinds.docs;
 -- No relation has the OID 1.
-SELECT object, outcomes(object) FROM unnest('{kinds.docs,kinds.view,pg_class,1}'::regclass[]) AS object;
+SELECT object, sqlstates(object) FROM unnest('{kinds.docs,kinds.view,pg_class,1}'::regclass[]) AS object;
 -- Users with all privileges on the table, on its schema, or with the right to write to all tables; last, its new owner.
-CREATE FUNCTION outcomes_with(privilege text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION sqlstates_with(privilege text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE result text;
 BEGIN
     EXECUTE privilege;
     GRANT USAGE ON SCHEMA kinds TO regress_other;
     SET LOCAL ROLE regress_other;
-    result := outcomes('kinds.docs');
+    result := sqlstates('kinds.docs');
     RAISE SQLSTATE 'U0000'; -- rolled back
 EXCEPTION WHEN SQLSTATE 'U0000' THEN
     RETURN result;
 END $$;
-SELECT privilege, outcomes_with(privilege) FROM (VALUES
+SELECT privilege, sqlstates_with(privilege) FROM (VALUES
     ('SELECT'), -- grants nothing
     ('GRANT SELECT (simhash) ON kinds.docs TO regress_other'),
     ('GRANT ALL ON kinds.docs TO regress_other'),

@@ -40,7 +40,7 @@ BEGIN
     RETURN format('%s commands, marked with %s', commands, mark);
 END $$;
 SELECT use(names), count(*) FROM names GROUP BY use;
--- The same with backslash escapes, which PostgreSQL 19 no longer has.
+-- Names in strings with backslash escapes, which PostgreSQL 19 no longer has.
 SELECT current_setting('server_version_num')::integer < 190000 AS has_escapes \gset
 UPDATE names SET schema_name = schema_name || '2';
 \if :has_escapes

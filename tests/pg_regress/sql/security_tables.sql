@@ -1,21 +1,19 @@
 -- A hostile table: code that its owner has put on it never runs with the rights of the administrator who calls us.
 \set SHOW_CONTEXT never
 
-CREATE SCHEMA hostile AUTHORIZATION regress_mallory;
-SET ROLE regress_mallory;
+CREATE SCHEMA hostile AUTHORIZATION regress_attacker;
+SET ROLE regress_attacker;
 SET search_path = hostile, public;
--- Fails if it runs as any user but its owner; otherwise records that it ran.
-CREATE FUNCTION trap(what text) RETURNS void LANGUAGE plpgsql IMMUTABLE AS $$
+-- The code of regress_attacker calls record_run. This function fails if another user runs it, and records each run in
+-- the sequence of this name.
+CREATE FUNCTION record_run(what text, value anyelement) RETURNS anyelement LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-    IF current_user <> 'regress_mallory' THEN
+    IF current_user <> 'regress_attacker' THEN
         RAISE EXCEPTION '% runs as somebody else', what;
     END IF;
     PERFORM nextval(format('hostile.%I', what)::regclass);
+    RETURN value;
 END $$;
-CREATE FUNCTION trap(what text, value text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS
-    $$ BEGIN PERFORM hostile.trap(what); RETURN value; END $$;
-CREATE FUNCTION trap(what text, value integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS
-    $$ BEGIN PERFORM hostile.trap(what); RETURN value; END $$;
 SELECT run(format('CREATE SEQUENCE hostile.%I', what))
 FROM unnest(ARRAY['a cast', 'a check', 'a constant of a child''s index',
     'a constant of a predicate', 'a constant of an index', 'a default', 'a domain''s check', 'a generation expression',
@@ -23,37 +21,38 @@ FROM unnest(ARRAY['a cast', 'a check', 'a constant of a child''s index',
     'an operator', 'extended statistics']) AS what;
 -- Types, with a cast, an operator and a check.
 CREATE TYPE pair AS (a text, b text);
-CREATE FUNCTION text_of(pair) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT hostile.trap('a cast', ($1).a) $$;
+CREATE FUNCTION text_of(pair) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT hostile.record_run('a cast', ($1).a) $$;
 CREATE CAST (pair AS text) WITH FUNCTION text_of(pair) AS IMPLICIT;
 CREATE FUNCTION pairs_equal(pair, pair) RETURNS boolean LANGUAGE sql IMMUTABLE AS
-    $$ SELECT hostile.trap('an operator', 1) = 1 $$;
+    $$ SELECT hostile.record_run('an operator', 1) = 1 $$;
 CREATE OPERATOR = (LEFTARG = pair, RIGHTARG = pair, FUNCTION = pairs_equal);
-CREATE DOMAIN words AS text CHECK (hostile.trap('a domain''s check', VALUE) IS DISTINCT FROM '-');
-CREATE DOMAIN fingerprint AS bigint CHECK (hostile.trap('a domain''s check', VALUE::text) IS DISTINCT FROM '-');
+CREATE DOMAIN words AS text CHECK (hostile.record_run('a domain''s check', VALUE) IS DISTINCT FROM '-');
+CREATE DOMAIN fingerprint AS bigint CHECK (hostile.record_run('a domain''s check', VALUE::text) IS DISTINCT FROM '-');
 CREATE TABLE docs (
-    id integer PRIMARY KEY DEFAULT hostile.trap('a default', 1),
+    id integer PRIMARY KEY DEFAULT hostile.record_run('a default', 1),
     body text,
-    body_words words DEFAULT hostile.trap('a default', 'a text'),
+    body_words words DEFAULT hostile.record_run('a default', 'a text'::text),
     body_pair pair,
-    tag text CHECK (hostile.trap('a check', tag) = tag),
-    made text GENERATED ALWAYS AS (hostile.trap('a generation expression', body)) STORED,
+    tag text CHECK (hostile.record_run('a check', tag) = tag),
+    made text GENERATED ALWAYS AS (hostile.record_run('a generation expression', body)) STORED,
     f fingerprint,
     same_as integer
 );
-CREATE INDEX ON docs (hostile.trap('an index expression', body));
-CREATE INDEX ON docs ((id + hostile.trap('a constant of an index', 1)));
-CREATE INDEX ON docs (id) WHERE hostile.trap('an index predicate', id) > hostile.trap('a constant of a predicate', -1);
-CREATE FUNCTION fired() RETURNS trigger LANGUAGE plpgsql AS
-    $$ BEGIN PERFORM hostile.trap('a trigger'); RETURN NEW; END $$;
-CREATE TRIGGER row_trap BEFORE UPDATE ON docs FOR EACH ROW WHEN (hostile.trap('a trigger''s condition', NEW.id) > 0)
-    EXECUTE FUNCTION fired();
-CREATE TRIGGER after_trap AFTER UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION fired();
-CREATE TRIGGER statement_trap AFTER UPDATE ON docs FOR EACH STATEMENT EXECUTE FUNCTION fired();
-CREATE RULE rule_trap AS ON UPDATE TO docs DO ALSO SELECT hostile.trap('a rule', NEW.id);
+CREATE INDEX ON docs (hostile.record_run('an index expression', body));
+CREATE INDEX ON docs ((id + hostile.record_run('a constant of an index', 1)));
+CREATE INDEX ON docs (id)
+    WHERE hostile.record_run('an index predicate', id) > hostile.record_run('a constant of a predicate', -1);
+CREATE FUNCTION record_trigger() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN PERFORM hostile.record_run('a trigger', 1); RETURN NEW; END $$;
+CREATE TRIGGER record_row BEFORE UPDATE ON docs FOR EACH ROW
+    WHEN (hostile.record_run('a trigger''s condition', NEW.id) > 0) EXECUTE FUNCTION record_trigger();
+CREATE TRIGGER record_row_after AFTER UPDATE ON docs FOR EACH ROW EXECUTE FUNCTION record_trigger();
+CREATE TRIGGER record_statement AFTER UPDATE ON docs FOR EACH STATEMENT EXECUTE FUNCTION record_trigger();
+CREATE RULE record_rule AS ON UPDATE TO docs DO ALSO SELECT hostile.record_run('a rule', NEW.id);
 ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
-CREATE POLICY policy_trap ON docs USING (hostile.trap('a policy', id) > 0);
+CREATE POLICY record_policy ON docs USING (hostile.record_run('a policy', id) > 0);
 CREATE TABLE child () INHERITS (docs);
-CREATE INDEX ON child ((id + hostile.trap('a constant of a child''s index', 1)));
+CREATE INDEX ON child ((id + hostile.record_run('a constant of a child''s index', 1)));
 INSERT INTO docs (id, body, body_pair, tag, f)
 VALUES (1, 'a text', ('a pair', 'b'), 'tag', 1), (2, 'another', ('of', 'texts'), 'a', 99);
 INSERT INTO child (id, body, tag) VALUES (3, 'the text of a child', 'child');
@@ -75,11 +74,11 @@ SELECT simhash_attach('docs', 'made', blocks => 2, prefix => 'of_made'),
     simhash_attach('docs', 'f', blocks => 5, prefix => 'of_f');
 \c -
 SELECT simhash_index('docs', source, bands => 2)
-FROM unnest('{body,made,body_words,body_pair,"body || trap(''an index expression'', body)"}'::text[]) AS source;
+FROM unnest('{body,made,body_words,body_pair,"body || record_run(''an index expression'', body)"}'::text[]) AS source;
 \c -
-CREATE STATISTICS extended ON hostile.trap('extended statistics', body), id FROM docs;
+CREATE STATISTICS extended ON hostile.record_run('extended statistics', body), id FROM docs;
 SELECT simhash_index_commands('docs', 'body_words', bands => 3) \gexec
-SELECT simhash_index_commands('docs', 'body || trap(''an index expression'', body)', bands => 3) \gexec
+SELECT simhash_index_commands('docs', 'body || record_run(''an index expression'', body)', bands => 3) \gexec
 \c -
 ALTER TABLE child NO INHERIT docs;
 SELECT simhash_guard('docs', 'mark', '{"max_distance": 3}', '{tag, body_words}', mark_column => 'same_as',
@@ -104,19 +103,18 @@ SELECT count(simhash_layouts) FROM simhash_layouts('hostile.docs', 'f');
 CREATE TABLE plain (id integer PRIMARY KEY, f bigint);
 INSERT INTO plain SELECT n, n::bigint << 32 | n FROM generate_series(1, 1000) AS n;
 SELECT simhash_attach('plain', 'f');
-SET ROLE regress_mallory;
-CREATE FUNCTION hostile.evil() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked'; END $$;
-CREATE FUNCTION hostile.equal(oid, oid) RETURNS boolean LANGUAGE sql RETURN hostile.evil();
-CREATE FUNCTION hostile.equal(integer, integer) RETURNS boolean LANGUAGE sql RETURN hostile.evil();
-CREATE FUNCTION hostile.equal(integer, integer[]) RETURNS boolean LANGUAGE sql RETURN hostile.evil();
+SET ROLE regress_attacker;
+CREATE FUNCTION hostile.equal(oid, oid) RETURNS boolean LANGUAGE sql RETURN public.must_not_run();
+CREATE FUNCTION hostile.equal(integer, integer) RETURNS boolean LANGUAGE sql RETURN public.must_not_run();
+CREATE FUNCTION hostile.equal(integer, integer[]) RETURNS boolean LANGUAGE sql RETURN public.must_not_run();
 CREATE OPERATOR hostile.= (LEFTARG = oid, RIGHTARG = oid, FUNCTION = hostile.equal);
 CREATE OPERATOR hostile.= (LEFTARG = integer, RIGHTARG = integer, FUNCTION = hostile.equal);
 CREATE OPERATOR hostile.<= (LEFTARG = integer, RIGHTARG = integer, FUNCTION = hostile.equal);
 CREATE OPERATOR hostile.>= (LEFTARG = integer, RIGHTARG = integer, FUNCTION = hostile.equal);
-CREATE FUNCTION hostile.pg_relation_size(oid, text) RETURNS bigint LANGUAGE sql RETURN hostile.evil()::integer;
-CREATE FUNCTION hostile.int4eq(integer, integer) RETURNS boolean LANGUAGE sql RETURN hostile.evil();
-CREATE FUNCTION hostile.hamming(bigint, bigint) RETURNS integer LANGUAGE sql RETURN hostile.evil()::integer;
-CREATE VIEW hostile.pg_inherits AS SELECT oid AS inhrelid, oid AS inhparent FROM pg_class WHERE hostile.evil();
+CREATE FUNCTION hostile.pg_relation_size(oid, text) RETURNS bigint LANGUAGE sql RETURN public.must_not_run()::integer;
+CREATE FUNCTION hostile.int4eq(integer, integer) RETURNS boolean LANGUAGE sql RETURN public.must_not_run();
+CREATE FUNCTION hostile.hamming(bigint, bigint) RETURNS integer LANGUAGE sql RETURN public.must_not_run()::integer;
+CREATE VIEW hostile.pg_inherits AS SELECT oid AS inhrelid, oid AS inhparent FROM pg_class WHERE public.must_not_run();
 CREATE DOMAIN hostile.int8 AS pg_catalog.int8 CHECK (false);
 CREATE DOMAIN hostile.float8 AS pg_catalog.float8 CHECK (false);
 RESET ROLE;
@@ -130,24 +128,24 @@ RESET search_path;
 
 -- A search of a stored column does not recompute its expression, whatever is indexed: that would run with the rights of
 -- the searching user.
-SET ROLE regress_mallory;
-CREATE FUNCTION hostile.computed(value text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+SET ROLE regress_attacker;
+CREATE FUNCTION hostile.only_as_owner(value text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $$
 BEGIN
-    IF current_user <> 'regress_mallory' THEN
-        RAISE EXCEPTION 'computed by %', current_user;
+    IF current_user <> 'regress_attacker' THEN
+        RAISE EXCEPTION 'run by %', current_user;
     END IF;
     RETURN value;
 END $$;
-REVOKE EXECUTE ON FUNCTION hostile.computed FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION hostile.only_as_owner FROM PUBLIC;
 CREATE TABLE hostile.stored (
     id integer PRIMARY KEY,
     body text,
-    simhash bigint GENERATED ALWAYS AS (public.simhash(hostile.computed(body))) STORED
+    simhash bigint GENERATED ALWAYS AS (public.simhash(hostile.only_as_owner(body))) STORED
 );
 INSERT INTO hostile.stored SELECT n, 'text ' || md5(n::text) || ' ' || md5((-n)::text)
 FROM generate_series(1, 2000) AS n;
 SELECT public.run(format('CREATE INDEX ON hostile.stored
-    (public.simhash_block(public.simhash(hostile.computed(body)), %s, 4)) INCLUDE (simhash)', block))
+    (public.simhash_block(public.simhash(hostile.only_as_owner(body)), %s, 4)) INCLUDE (simhash)', block))
 FROM generate_series(0, 3) AS block;
 ANALYZE hostile.stored;
 GRANT USAGE ON SCHEMA hostile TO regress_other;

@@ -7,15 +7,17 @@ GRANT TEMPORARY ON DATABASE :DBNAME TO PUBLIC;
 -- The error of a statement, with all that a client gets of it.
 CREATE FUNCTION app.error(statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-    detail text; hint text; context text; col text; con text; typ text; tab text;
+    detail text; hint text; context text; column_name text; constraint_name text; type_name text; table_name text;
 BEGIN
     EXECUTE statement;
     RETURN 'none';
 EXCEPTION WHEN OTHERS OR query_canceled THEN
     GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT, context = PG_EXCEPTION_CONTEXT,
-        col = COLUMN_NAME, con = CONSTRAINT_NAME, typ = PG_DATATYPE_NAME, tab = TABLE_NAME;
+        column_name = COLUMN_NAME, constraint_name = CONSTRAINT_NAME, type_name = PG_DATATYPE_NAME,
+        table_name = TABLE_NAME;
     context = regexp_replace(context, 'SQL statement.*', '');
-    RETURN concat_ws(' ', sqlstate, sqlerrm, detail, hint, context, col, con, typ, tab);
+    RETURN concat_ws(' ', sqlstate, sqlerrm, detail, hint, context, column_name, constraint_name, type_name,
+        table_name);
 END $$;
 
 -- 1. A session can set what a function in PL/pgSQL means there. Such functions are refused for stored rows, when a
@@ -51,7 +53,7 @@ SELECT app.clean('x'), app.is_open('x');
 -- The session sees values of the new row only.
 INSERT INTO app.docs VALUES (3, 'mine', 'one text-of-several-words-secret', false);
 INSERT INTO app.docs VALUES (4, 'mine', 'one text of several other words which are hidden', true);
--- It sees no values of the row that an UPDATE replaces either.
+-- The session sees no values of the row that an UPDATE replaces either.
 UPDATE app.docs SET state = 'changed';
 \c -
 SELECT id, state, open FROM app.docs ORDER BY id;
@@ -222,9 +224,9 @@ RESET ROLE;
 
 -- 6. Some literals run code. They are refused before it runs.
 SET ROLE regress_owner;
-CREATE FUNCTION app.ran(content text) RETURNS boolean LANGUAGE plpgsql AS
+CREATE FUNCTION app.report_run(content text) RETURNS boolean LANGUAGE plpgsql AS
     $$ BEGIN RAISE WARNING '% runs the check of %', current_user, content; RETURN true; END $$;
-CREATE DOMAIN app.checked AS text CHECK (app.ran(value));
+CREATE DOMAIN app.checked AS text CHECK (app.report_run(value));
 CREATE TYPE app.boxed AS (content app.checked);
 SELECT app.error($$SELECT public.simhash_guard('app.stated', unless => 'state = (''(x)''::app.boxed).content')$$);
 CREATE OR REPLACE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON app.stated FOR EACH ROW EXECUTE FUNCTION
@@ -292,9 +294,9 @@ RESET ROLE;
 CREATE SCHEMA hostile AUTHORIZATION regress_writer;
 GRANT USAGE ON SCHEMA hostile TO PUBLIC;
 SET ROLE regress_writer;
-CREATE FUNCTION hostile.ran(text) RETURNS boolean LANGUAGE plpgsql AS
+CREATE FUNCTION hostile.report_run(text) RETURNS boolean LANGUAGE plpgsql AS
     $$ BEGIN RAISE WARNING 'code of regress_writer runs as %', current_user; RETURN true; END $$;
-CREATE DOMAIN hostile.checked AS text CHECK (hostile.ran(value));
+CREATE DOMAIN hostile.checked AS text CHECK (hostile.report_run(value));
 CREATE TYPE hostile.boxed AS (content hostile.checked);
 CREATE FUNCTION hostile._checked(text) RETURNS text[] IMMUTABLE LANGUAGE sql AS 'SELECT NULL::text[]';
 CREATE FUNCTION hostile.read(hostile.boxed) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT NULL::text';

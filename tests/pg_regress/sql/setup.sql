@@ -5,7 +5,7 @@ SELECT simhash_format();
 -- Roles belong to all databases, so they may exist. Some tests make them owners of tables, or of the schema.
 \set ECHO none
 SELECT format('CREATE ROLE %I', name)
-FROM unnest('{regress_owner,regress_writer,regress_reader,regress_other,regress_mallory}'::name[]) AS name
+FROM unnest('{regress_owner,regress_writer,regress_reader,regress_other,regress_attacker}'::name[]) AS name
 WHERE to_regrole(name) IS NULL \gexec
 \set ECHO all
 
@@ -66,9 +66,28 @@ END
 $$;
 -- Runs a statement that a query makes.
 CREATE FUNCTION run(statement text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN EXECUTE statement; END $$;
--- The same without the statement's notices.
+-- Runs a statement that a query makes, without its notices.
 CREATE FUNCTION run_quietly(statement text) RETURNS void LANGUAGE plpgsql SET client_min_messages = warning AS
     $$ BEGIN EXECUTE statement; END $$;
+-- The SQLSTATE of a statement, whose effects are undone: 00000 without an error.
+CREATE FUNCTION sqlstate_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE statement;
+    RAISE SQLSTATE 'U0000';
+EXCEPTION WHEN OTHERS THEN
+    RETURN replace(SQLSTATE, 'U0000', '00000');
+END $$;
+-- The value of a query after a statement, or the error of either.
+CREATE FUNCTION value_or_error(query text, statement text DEFAULT '', OUT value text) LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE statement;
+    EXECUTE query INTO value;
+EXCEPTION WHEN OTHERS THEN
+    value := SQLSTATE || ' ' || SQLERRM;
+END $$;
+-- Code of an attacker that never runs calls this function, which shows it if it does.
+CREATE FUNCTION must_not_run() RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS
+    $$ BEGIN RAISE 'code of another role has run'; END $$;
 -- The only value that a query returns.
 CREATE FUNCTION value_of(query text, OUT value text) LANGUAGE plpgsql AS $$ BEGIN EXECUTE query INTO value; END $$;
 -- The locks of guards, in all sessions.
@@ -124,14 +143,14 @@ BEGIN
     END LOOP;
 END
 $$;
--- The same of a query that is run.
+-- The lines of the plan of a query that is run, which match a pattern.
 CREATE FUNCTION run_lines(query text, pattern text) RETURNS SETOF text LANGUAGE sql AS
     $$ SELECT plan_lines(query, pattern, 'ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF') $$;
 -- The rows that the plan's top node, or its first node of a kind, is expected to return.
 CREATE FUNCTION estimated_rows(query text, node text DEFAULT '') RETURNS numeric LANGUAGE sql RETURN
     (SELECT substring(line FROM 'rows=(\d+)')::numeric
     FROM plan_lines(query, '(' || node || ').*rows=', 'COSTS ON') AS line LIMIT 1);
--- The same to a power of ten.
+-- The expected rows of a plan's node, rounded to a power of ten.
 CREATE FUNCTION estimate(query text, node text DEFAULT '') RETURNS integer LANGUAGE sql RETURN
     (10 ^ round(log(estimated_rows(query, node))))::integer;
 -- Whether a plan has the scan of the indexes of blocks or bands.
@@ -151,6 +170,6 @@ BEGIN
 END
 $$;
 
--- The same random fingerprint for each number.
+-- A random fingerprint, the same one for the same number.
 CREATE FUNCTION random_fingerprint(n bigint) RETURNS bigint IMMUTABLE LANGUAGE sql
     RETURN ('x' || left(md5(n::text), 16))::bit(64)::bigint;

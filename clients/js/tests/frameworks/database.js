@@ -7,8 +7,8 @@ export const TEXT = words.join(' ')
 export const NEAR = [...words.slice(0, -1), 'another'].join(' ')
 export const OTHER = words.map((word) => word + word).join(' ')
 
-// Makes the database anew. Later connections are to it.
-export async function createDatabase(name) {
+// Makes the database anew. Later connections are to this database.
+export async function recreateDatabase(name) {
   const client = new pg.Client({ database: 'postgres' })
   await client.connect()
   await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
@@ -17,7 +17,10 @@ export async function createDatabase(name) {
   process.env.PGDATABASE = name
 }
 
-// A statement that fills the table docs with so many texts of 200 random words, and with URLs if it has this column.
+// A function that runs a statement on a pool of pg, and resolves to the rows.
+export const queryOf = (pool) => async (statement, parameters) => (await pool.query(statement, parameters)).rows
+
+// A statement that fills the table docs with texts of 200 random words, and with URLs if the table has them.
 export function fillStatement(rows, { hasUrl = false } = {}) {
   return `INSERT INTO docs (${hasUrl ? 'url, ' : ''}body)
     SELECT ${hasUrl ? "'/' || doc," : ''} string_agg(substr(md5(doc || ' ' || word), 1, 8), ' ' ORDER BY word)
@@ -25,7 +28,7 @@ export function fillStatement(rows, { hasUrl = false } = {}) {
 }
 
 // Makes the table docs anew, with indexes and a guard.
-export async function createDocs(query, { keyType = 'bigserial' } = {}) {
+export async function recreateDocs(query, { keyType = 'bigserial' } = {}) {
   await query('CREATE EXTENSION IF NOT EXISTS pg_simhash')
   await query('DROP TABLE IF EXISTS docs')
   await query(`CREATE TABLE docs (id ${keyType} PRIMARY KEY, body text NOT NULL)`)
@@ -33,8 +36,8 @@ export async function createDocs(query, { keyType = 'bigserial' } = {}) {
   await query("SELECT simhash_guard('docs')")
 }
 
-// What a tool that compares a model with the table docs may change: columns, indexes, triggers, and their comments.
-export async function readObjects(query) {
+// The parts of the table docs that a tool may change to make them like a model: columns, indexes, triggers, comments.
+export async function readSchema(query) {
   const rows = await query(`
     SELECT concat_ws(' ', attname, format_type(atttypid, atttypmod), nullif(attnotnull, false),
         pg_get_expr(adbin, adrelid), col_description(attrelid, attnum)) AS object

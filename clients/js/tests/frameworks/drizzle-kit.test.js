@@ -1,18 +1,18 @@
-// docs/frameworks/node_orms.md: drizzle-kit push, which makes a database like a model.
+// docs/frameworks/node_orms.md: the command `drizzle-kit push`, which makes a database like a model.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { createDatabase, createDocs, OTHER, readObjects, TEXT } from './database.js'
+import { OTHER, queryOf, readSchema, recreateDatabase, recreateDocs, TEXT } from './database.js'
 
 const keyType = 'bigint GENERATED ALWAYS AS IDENTITY'
-await createDatabase('node_drizzle_kit')
+await recreateDatabase('node_drizzle_kit')
 const pool = new pg.Pool()
 after(() => pool.end())
 
-const query = async (statement, parameters) => (await pool.query(statement, parameters)).rows
+const query = queryOf(pool)
 const insert = (body) => query('INSERT INTO docs (body) VALUES ($1)', [body])
 
 // Makes the database like the model in a file, and returns what drizzle-kit prints.
@@ -25,8 +25,8 @@ async function push(modelFile) {
 }
 
 test('indexes are dropped without a question, and can be made again', async () => {
-  await createDocs(query, { keyType })
-  const before = await readObjects(query)
+  await recreateDocs(query, { keyType })
+  const before = await readSchema(query)
   await insert(TEXT)
   await writeFile('./pushed.js', `import { bigint, pgTable, text } from 'drizzle-orm/pg-core'
     export const docs = pgTable('docs', {
@@ -36,6 +36,6 @@ test('indexes are dropped without a question, and can be made again', async () =
   assert.match(await push('./pushed.js'), /DROP INDEX "docs_simhash_band0_idx"/)
   await assert.rejects(insert(OTHER), { code: '55000' })
   await query("SELECT simhash_index('docs', 'body')")
-  assert.deepEqual(await readObjects(query), before)
+  assert.deepEqual(await readSchema(query), before)
   await insert(OTHER)
 })

@@ -1,6 +1,7 @@
 // Tests what each ORM page in docs/frameworks promises: the guard's error as values, and searches that use the indexes.
-// A test file calls testGuard with the functions of its page, for texts: `insert` resolves to the row, or to the guard's
-// error as values, `search` to the near rows, `searchSql` to its statement and parameters, and `query` to rows.
+// A test file calls testGuard with functions of its page. Those of texts are `insert`, which resolves to the row or to
+// the guard's error as values; `search`, to the near rows; and `searchSql`, to the search's statement and parameters.
+// `query` runs a statement, and resolves to rows. `hasUrl` says whether the page's table has a column of URLs.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fillStatement, NEAR, TEXT } from './database.js'
@@ -8,7 +9,7 @@ import { fillStatement, NEAR, TEXT } from './database.js'
 export function testGuard({ query, insert, search, searchSql, hasUrl = false }) {
   test('the error of the guard has the key and the resemblance', async () => {
     assert.equal(String((await insert(TEXT)).id), '1')
-    // Of 601 words, 599 are common.
+    // Both texts have 600 words, of which 599 are the same.
     assert.deepEqual(await insert(NEAR), { key: { id: 1 }, resemblance: 0.997 })
     await assert.rejects(insert(null))
   })
@@ -23,5 +24,16 @@ export function testGuard({ query, insert, search, searchSql, hasUrl = false }) 
     const [statement, parameters] = await searchSql(body)
     const plan = await query(`EXPLAIN (COSTS OFF) ${statement}`, parameters)
     assert.match(JSON.stringify(plan), /SimhashScan/)
+  })
+}
+
+// The function `insert` of testGuard for a page whose rows have URLs.
+export const insertWithUrl = (page) => (body) => page.insert({ url: body?.slice(-9), body })
+
+// `id` is the first id of the table, in the type that the page's library returns.
+export function testUpsert(page, id) {
+  test('an upsert may change its own row', async () => {
+    await page.insert({ url: '/a', body: TEXT })
+    assert.equal((await page.upsert({ url: '/a', body: NEAR })).id, id)
   })
 }

@@ -1,11 +1,11 @@
 // docs/frameworks/node.md: knex. The page's code is in page/.
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { createDatabase, NEAR, TEXT } from './database.js'
-import { testGuard } from './guard.js'
+import { recreateDatabase } from './database.js'
+import { insertWithUrl, testGuard, testUpsert } from './guard.js'
 
 const directory = new URL('page/migrations', import.meta.url).pathname
-await createDatabase('node_knex')
+await recreateDatabase('node_knex')
 const page = await import('./page/knex.js')
 
 // knex writes a parameter as ?.
@@ -25,14 +25,11 @@ test('the migration goes back and forth', async () => {
   assert.equal(count, '8') // the primary key, the URL and six bands
 })
 
-test('an upsert may change its own row', async () => {
-  await page.insert({ url: '/a', body: TEXT })
-  assert.equal((await page.upsert({ url: '/a', body: NEAR })).id, '1')
-})
+testUpsert(page, '1')
 
 testGuard({
   query,
-  insert: (body) => page.insert({ url: body?.slice(-9), body }),
+  insert: insertWithUrl(page),
   search: (text) => page.search(text),
   searchSql(text) {
     const { sql, bindings } = page.search(text).toSQL()

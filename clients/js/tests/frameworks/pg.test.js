@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import pg from 'pg'
-import { createDatabase, fillStatement } from './database.js'
+import { fillStatement, queryOf, recreateDatabase } from './database.js'
 import { testGuard } from './guard.js'
 
-await createDatabase('node_pg')
+await recreateDatabase('node_pg')
 const page = await import('./page/pg.js')
-const query = async (statement, parameters) => (await page.pool.query(statement, parameters)).rows
+const query = queryOf(page.pool)
 
 after(() => page.pool.end())
 beforeEach(async () => {
@@ -22,12 +22,13 @@ testGuard({
   searchSql: (text) => ['SELECT id FROM docs WHERE simhash_near(body, $1)', [text]],
 })
 
-test('a Number loses fingerprints', async () => {
+test('a fingerprint that is read as a Number finds few rows', async () => {
   await query("SELECT simhash_unguard('docs')")
   await query("SELECT simhash_attach('docs', 'body')")
   await query(fillStatement(500))
-  // Counts the rows that a search by their own fingerprint, as a query has returned it, finds.
-  const countFound = async (column, parse) => {
+  // Counts the rows that a search for their own fingerprint finds. The fingerprint has the type that a query returns:
+  // `parse` makes it.
+  const countFoundByOwnFingerprint = async (column, parse) => {
     const getTypeParser = (type, format) =>
       (parse && type === pg.types.builtins.INT8) ? parse : pg.types.getTypeParser(type, format)
     const { rows } = await page.pool.query({
@@ -40,12 +41,12 @@ test('a Number loses fingerprints', async () => {
     }
     return count
   }
-  assert.equal(await countFound('simhash', BigInt), 500)
-  assert.equal(await countFound('simhash', String), 500)
-  assert.equal(await countFound('simhash::text'), 500)
-  // The figure of the page.
-  assert.equal(await countFound('simhash', Number), 114)
-  assert.equal(await countFound('to_jsonb(simhash)'), 114)
+  assert.equal(await countFoundByOwnFingerprint('simhash', BigInt), 500)
+  assert.equal(await countFoundByOwnFingerprint('simhash', String), 500)
+  assert.equal(await countFoundByOwnFingerprint('simhash::text'), 500)
+  // docs/frameworks.md states this figure.
+  assert.equal(await countFoundByOwnFingerprint('simhash', Number), 114)
+  assert.equal(await countFoundByOwnFingerprint('to_jsonb(simhash)'), 114)
   const [{ doc }] = await query('SELECT row_to_json(docs) AS doc FROM docs LIMIT 1')
   assert.equal(typeof doc.simhash, 'number')
   assert.throws(() => JSON.stringify({ simhash: 1n }), TypeError)

@@ -1,22 +1,22 @@
 // docs/frameworks/node_orms.md: TypeORM. The page's code is in page/.
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
-import { createDatabase, createDocs, readObjects } from './database.js'
+import { readSchema, recreateDatabase, recreateDocs } from './database.js'
 import { testGuard } from './guard.js'
 
-await createDatabase('node_typeorm')
+await recreateDatabase('node_typeorm')
 const page = await import('./page/typeorm.js')
 await page.source.initialize()
 
 const query = (statement, parameters) => page.source.query(statement, parameters)
 
 after(() => page.source.destroy())
-beforeEach(() => createDocs(query))
+beforeEach(() => recreateDocs(query))
 
 test('synchronize changes nothing', async () => {
-  const before = await readObjects(query)
+  const before = await readSchema(query)
   await page.source.synchronize()
-  assert.deepEqual(await readObjects(query), before)
+  assert.deepEqual(await readSchema(query), before)
 })
 
 testGuard({

@@ -19,16 +19,16 @@ try:
 except ImportError:
     runs = None  # type: ignore[assignment]
 
-MAX_MARKS = 6  # Of a text.
+MAX_MARKS = 6  # Shown of a text.
 MAX_MARK_CHARACTERS = 120
-CONTEXT_CHARACTERS = 60  # Before a mark, and after it.
-MAX_PLAIN_CHARACTERS = 320  # Of a text without marks.
-MAX_COMPARED_WORDS = 1000  # Of a text: words in no run, from the first difference on.
+CONTEXT_CHARACTERS = 60  # Shown before a mark, and after it.
+MAX_PLAIN_CHARACTERS = 320  # Shown of a text without marks.
+MAX_COMPARED_WORDS = 1000  # Compared of a text: words in no run, from the first difference on.
 
 # In Thai and its neighbours, Burmese, Khmer, Chinese and Japanese, each letter is a word.
 SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
 WORD = re.compile(rf"[{SPACELESS}]|[^\s{SPACELESS}]+")
-# These runes, which hardly any text has, are put around both texts. They are long enough for a run, so words that both
+# Runes, which hardly any text has, are put around both texts. The runes are long enough for a run, so words that both
 # texts begin or end with are in a run with them, however few the words are.
 BEGIN, END = "ᚠᚠ ᚢᚢ ᚦᚦ ", " ᚨᚨ ᚱᚱ ᚲᚲ"
 PUNCTUATION = string.punctuation + "‐‑‒–—‘’“”…«»¡¿·、。，！？：；（）「」"

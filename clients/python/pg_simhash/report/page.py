@@ -18,7 +18,7 @@ import psycopg
 from psycopg.sql import SQL, Composable, Identifier
 
 from .difference import Piece, differences, excerpt, overlap, union, visible
-from .sample import LEAST_SHOWN, MAX_GROUP_ROWS, MAX_NEAR_ROWS, Pair, RowId, Text, look_up_rows, read_group, read_text
+from .sample import MAX_GROUP_ROWS, MAX_NEAR_ROWS, MIN_SHOWN, Pair, RowId, Text, look_up_rows, read_group, read_text
 from .summary import Summary, interval, spread, summarize
 from .table import Table, read_table
 
@@ -42,7 +42,7 @@ DELETE FROM {table} WHERE ({key}) IN (
 
 GUARD = "SELECT simhash_guard({table}, {action}, {criterion}{arguments}, source => {source});"
 
-# A column of this type takes any key.
+# A column of type jsonb takes any key.
 MARK = "ALTER TABLE {table} ADD copy_of jsonb;\n"
 
 
@@ -119,8 +119,8 @@ def render(table: Table, summary: Summary, is_sample: bool) -> str:
         has_tags="markup" not in table.options() and _have_tags(examples),
         clean_up=None if table.allows_duplicates() else _clean_up_command(table).as_string().strip(),
         guard=None if table.guard else _guard_command(table).as_string(),
-        most_near=MAX_NEAR_ROWS,
-        least_shown=LEAST_SHOWN,
+        max_near_rows=MAX_NEAR_ROWS,
+        min_shown=MIN_SHOWN,
         visible=visible,
         script=script,
         # The browser runs this script and no other one.
@@ -142,7 +142,7 @@ def _rounded(count: float) -> str:
 
 def _slider(summary: Summary) -> dict[str, Any]:
     """The limits that the slider can set, in its steps, and how many rows are duplicates by each."""
-    first = math.ceil(min(summary.limit, LEAST_SHOWN) * SLIDER_STEPS)
+    first = math.ceil(min(summary.limit, MIN_SHOWN) * SLIDER_STEPS)
     counts = json.dumps([summary.at_least(step / SLIDER_STEPS) for step in range(first, SLIDER_STEPS + 1)])
     return {"first": first, "value": round(summary.limit * SLIDER_STEPS), "last": SLIDER_STEPS, "counts": counts}
 

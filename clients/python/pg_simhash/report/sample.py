@@ -18,8 +18,8 @@ RowId = tuple[int, str]
 # Each row is compared with at most this many earlier near-duplicates, and as many earlier rows that resemble it less.
 MAX_NEAR_ROWS = 20
 MAX_GROUP_ROWS = 1000  # Rows that are read, and counted.
-# Texts that resemble each other less are not looked for: the bands find few of them.
-LEAST_SHOWN = 0.5
+# Texts of a smaller resemblance are not looked for: the bands find few of them.
+MIN_SHOWN = 0.5
 # Neighbours in the table are often alike: the sample is drawn from this many times the pages that its rows fill.
 SAMPLED_PAGES_FACTOR = 10
 # Of a text, more is read than is shown: the text of an HTML page may begin late.
@@ -56,7 +56,7 @@ NEAR_ROWS = """
     WHERE {extension}.simhash_near(other.{column}::text, own.{column}::text, {criterion}::jsonb)
         AND {within} AND ({among}
     ) IS TRUE
-    LIMIT {most_near}
+    LIMIT {max_near_rows}
 )
 """
 
@@ -64,7 +64,7 @@ GROUP = """
 SELECT near.* FROM {table} AS own CROSS JOIN LATERAL (
     SELECT other.tableoid::oid, other.ctid::text FROM {table} AS other
     WHERE {extension}.simhash_near(other.{column}::text, own.{column}::text, {criterion}::jsonb) AND {within}
-    LIMIT {most}
+    LIMIT {max_rows}
 ) AS near
 WHERE own.tableoid = {tableoid} AND own.ctid = {ctid}::tid
 """
@@ -116,7 +116,7 @@ def _query(table: Table, size: int) -> Composed:
         size=size,
         limit=least,
         duplicates=_near_rows(table, least, is_near=True),
-        others=_near_rows(table, min(least, LEAST_SHOWN), is_near=False),
+        others=_near_rows(table, min(least, MIN_SHOWN), is_near=False),
         options=json.dumps(table.options()),
     )
 
@@ -135,7 +135,7 @@ def _near_rows(table: Table, least: float, *, is_near: bool) -> Composed:
         criterion=json.dumps({**table.criterion, "resemblance": least}),
         within=SQL(" AND ").join([within, *map(_is_in_scope, table.scope)]),
         among=SQL(table.among or "true"),
-        most_near=MAX_NEAR_ROWS,
+        max_near_rows=MAX_NEAR_ROWS,
     )
 
 
@@ -146,7 +146,7 @@ def read_group(table: Table, first: RowId) -> list[RowId]:
         GROUP,
         criterion=json.dumps(table.criterion),
         within=SQL(" AND ").join([is_other, *map(_is_in_scope, table.scope)]),
-        most=MAX_GROUP_ROWS,
+        max_rows=MAX_GROUP_ROWS,
         tableoid=first[0],
         ctid=first[1],
     )
@@ -186,7 +186,7 @@ def read_text(table: Table, row_id: RowId) -> Text:
     # The snapshot has the row. Without parameters, names may contain %.
     [[key, begin, length]] = table.connection.execute(query)
     if markup := table.criterion.get("markup"):
-        # Only these need the compiled part of the package.
+        # Only documents with markup need the compiled part of the package.
         from pg_simhash._native import without_markup
 
         begin = " ".join(without_markup(begin, markup=markup).split())

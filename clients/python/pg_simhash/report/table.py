@@ -51,7 +51,7 @@ WHERE attrelid = %s::oid AND attnum > 0 AND NOT attisdropped
 ORDER BY attnum
 """
 
-# Each band that is indexed for all rows.
+# The expression of each band that is indexed for all rows.
 BANDS = """
 SELECT DISTINCT pg_get_indexdef(indexrelid, key, false) AS band
 FROM pg_index, generate_series(1, indnkeyatts) AS key

@@ -49,8 +49,8 @@ class WithDatabase(unittest.TestCase):
         return run.stdout
 
 
-def variants(originals, most_changed):
-    """Texts of 60 words, each followed by variants: some words replaced, or none."""
+def variants(originals, max_changed):
+    """Texts of 60 words, each followed by up to 3 variants, in which at most max_changed words are replaced."""
     rng = random.Random(1)
     texts = []
     for number in range(originals):
@@ -58,7 +58,7 @@ def variants(originals, most_changed):
         texts.append(" ".join(words))
         for _ in range(rng.randrange(4)):
             changed = list(words)
-            for _ in range(rng.randrange(most_changed + 1)):
+            for _ in range(rng.randrange(max_changed + 1)):
                 changed[rng.randrange(60)] = f"x{rng.randrange(10**9)}"
             texts.append(" ".join(changed))
     return texts

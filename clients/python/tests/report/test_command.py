@@ -40,7 +40,7 @@ class Counts(WithDatabase):
         return found.criterion, result
 
     def test_as_preview(self):
-        """Also if a text has more copies than are read."""
+        """The counts are the same also if a text has more copies than are read."""
         texts = variants(300, 14)
         self.create_table("docs", texts + [texts[0]] * 60)
         for criterion in (
@@ -147,7 +147,7 @@ class Counts(WithDatabase):
         self.assertEqual(self.sql(re.search("<pre>(DELETE.*?)</pre>", page, re.DOTALL)[1]).rowcount, 1)
 
     def test_sample(self):
-        """As many rows as asked for, of a table that is not read whole."""
+        """The report looks up as many rows as asked for, of a table that is not read whole."""
         self.create_table("many", [f"word{number} a b c" for number in range(20_000)] + [None] * 20_000)
         self.sql("ANALYZE report.many")
         page = self.report("report.many", "--sample", "500")
@@ -163,7 +163,7 @@ class Contents(WithDatabase):
         return [f"{number}w{place}" for place in range(count)]
 
     def test_guard(self):
-        """All that the guard was created with. Rows that it let in on purpose are in no command that deletes."""
+        """The page shows all arguments of the guard. Rows that the guard let in on purpose are in no DELETE."""
         texts = [" ".join(self.words(1)), " ".join([*self.words(1), "once", "more"])]
         for number, (arguments, parts) in enumerate(
             (
@@ -203,7 +203,7 @@ class Contents(WithDatabase):
                 self.assertEqual(self.sql(f"SELECT number FROM {name}").fetchall(), [(first,)])
 
     def test_html(self):
-        """Texts without their tags."""
+        """Texts are shown without their tags."""
         texts = []
         for number in range(4):
             words = " ".join(self.words(number))
@@ -231,7 +231,7 @@ class Contents(WithDatabase):
         self.assertEqual([body[:7] for body in sorted(bodies)], ["0w0 0w1"] * 2 + ["1w0 1w1"] * 2)
 
     def test_groups(self):
-        """The largest first, and whether they are copies of one text, or rows of a template."""
+        """The largest groups come first. The page says whether they are copies of one text, or rows of a template."""
         words = {number: self.words(number) for number in range(4)}
         texts = [" ".join(words[0])] * 5
         texts += [" ".join([*words[1][:30], f"Name{n}", *words[1][30:]]) for n in range(4)]
@@ -254,7 +254,7 @@ class Indexes(WithDatabase):
     """Which bands are indexed, and by which options."""
 
     def test_options(self):
-        """Of several, those with the most bands."""
+        """If several options are indexed, the report takes those with the most bands."""
         name = "report.several"
         self.sql(f"CREATE TABLE {name} (body text)")
         weights = """{"weights": {"it's": 0.5, "\\\\": 0}}"""
@@ -265,7 +265,7 @@ class Indexes(WithDatabase):
             self.assertEqual(found.options(), json.loads("{}" if bands == 4 else options))
 
     def test_names(self):
-        """A % in the names of the table, its column and the extension's schema."""
+        """The names of the table, its column and the extension's schema may have a %."""
         self.sql('CREATE TABLE report."a% b" (id integer PRIMARY KEY, "text%" text)')
         self.sql("""INSERT INTO report."a% b" SELECT id, 'one two three' FROM generate_series(1, 3) AS id""")
         self.sql("""SELECT simhash_index('report."a% b"', '"text%"')""")
@@ -422,8 +422,8 @@ class Rights(WithDatabase):
             owner.execute("CREATE DOMAIN level AS kind")
             for data_type in "kind", "pair", "level":
                 if data_type != "level":
-                    owner.execute(f"CREATE FUNCTION evil({data_type}) RETURNS text {RAISES}")
-                    owner.execute(f"CREATE CAST ({data_type} AS text) WITH FUNCTION evil({data_type}) AS IMPLICIT")
+                    owner.execute(f"CREATE FUNCTION as_text({data_type}) RETURNS text {RAISES}")
+                    owner.execute(f"CREATE CAST ({data_type} AS text) WITH FUNCTION as_text({data_type}) AS IMPLICIT")
                 # The name of the key is one that the report might give to something.
                 owner.execute(f'CREATE TABLE of_{data_type} (r {data_type} PRIMARY KEY, "at%" timestamp, body text)')
                 owner.execute(f"SELECT simhash_index('of_{data_type}', 'body')")
@@ -446,7 +446,7 @@ class Rights(WithDatabase):
         self.assertIn('error: table "report.viewed" does not exist\n', self.report("report.viewed", fails=True))
 
     def test_code_of_another_user(self):
-        """Nor does the owner run code of somebody who may create triggers."""
+        """The owner does not run code of somebody who may create triggers either."""
         with psycopg.connect(user="report_reader") as reader:
             reader.execute(f"CREATE FUNCTION report.mine() RETURNS boolean STABLE {RAISES}")
         self.guard_by_hand("zzz_simhash_guard", "'reject', '{}', 'body', '', '', 'report.mine()'")
@@ -463,13 +463,13 @@ class Rights(WithDatabase):
 
     def test_search_path(self):
         """Nothing of the search path is called that others have made for the database."""
-        self.sql("CREATE SCHEMA evil")
-        self.addCleanup(self.sql, "DROP SCHEMA evil CASCADE")
-        self.sql(f"CREATE FUNCTION evil.quote_ident(name) RETURNS text {RAISES}")
-        self.sql(f"CREATE FUNCTION evil.to_regclass(text) RETURNS regclass {RAISES}")
-        self.sql(f"CREATE FUNCTION evil.equal(oid, regclass) RETURNS boolean {RAISES}")
-        self.sql("CREATE OPERATOR evil.= (FUNCTION = evil.equal, LEFTARG = oid, RIGHTARG = regclass)")
-        path = make_conninfo(options="-c search_path=evil,pg_catalog,public")
+        self.sql("CREATE SCHEMA hostile")
+        self.addCleanup(self.sql, "DROP SCHEMA hostile CASCADE")
+        self.sql(f"CREATE FUNCTION hostile.quote_ident(name) RETURNS text {RAISES}")
+        self.sql(f"CREATE FUNCTION hostile.to_regclass(text) RETURNS regclass {RAISES}")
+        self.sql(f"CREATE FUNCTION hostile.equal(oid, regclass) RETURNS boolean {RAISES}")
+        self.sql("CREATE OPERATOR hostile.= (FUNCTION = hostile.equal, LEFTARG = oid, RIGHTARG = regclass)")
+        path = make_conninfo(options="-c search_path=hostile,pg_catalog,public")
         self.assertIn("duplicates of an earlier row: 4", self.report("report.docs", database=path))
 
     def test_terminal(self):

@@ -59,14 +59,14 @@ class Compare(unittest.TestCase):
             self.assertLess(len(piece.text), MAX_PLAIN_CHARACTERS + 10)
 
     def test_bounded(self):
-        """However much differs, and however long a word is."""
+        """Excerpts are short, however much differs, and however long a word is."""
         numbers = "".join(f"{number} x " for number in range(4000))
         for text in numbers, "x" * 20_000, "<" * 20_000, "e" + "\u0301" * 20_000, "字" * 20_000:
             pieces, _ = compare(text, numbers[::-1])
             self.assertLess(sum(len(piece.text) for piece in pieces), 2000)
 
     def test_time(self):
-        """Two texts that anyone may write, and that differ often, do not make it compute for minutes."""
+        """Two texts that anyone may write, and that differ often, do not make the report compute for minutes."""
         letters = [chr(0x4E00 + number) for number in random.Random(1).choices(range(150), k=20_000)]
         a, b = ("".join(letter if n % 41 else last for n, letter in enumerate(letters)) for last in "ぁあ")
         began = time.monotonic()

@@ -40,7 +40,7 @@ class Histograms(unittest.TestCase):
         self.assertEqual(sum(bar.rows for bar in bars if bar.is_duplicate), 12)
 
     def test_at_least(self):
-        """What another limit would make of the sample."""
+        """The number of duplicates that another limit would find in the sample."""
         summary = summarize([None, *(pair(n, 0, n / 100) for n in range(1, 101))], LIMIT)
         self.assertEqual([summary.at_least(limit / 100) for limit in (0, 50, 89, 100)], [100, 51, 12, 1])
 

@@ -1,11 +1,11 @@
-//! Verified clusters: the connected components of the graph in which near-duplicates are edges.
+//! Confirmed clusters: the connected components of the graph in which near-duplicates are edges.
 
 use super::candidates::Candidates;
+use super::confirmation::Outcome;
 use super::stars::Stars;
-use super::verification::Outcome;
 use crate::error::Result;
 
-/// The verified clusters. The first row of a cluster represents each of its rows.
+/// The confirmed clusters. The first row of a cluster represents each of its rows.
 ///
 /// Rows are compared only if they are not in one cluster yet. In the first round, a row that is near an earlier one is
 /// not held. So few rows of a large cluster are held: the middles of [`Stars`]. The second round compares the rest with

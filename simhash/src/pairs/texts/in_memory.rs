@@ -1,7 +1,7 @@
-//! Runs a [`Verification`] of texts that are all in memory, for the clients.
+//! Runs a [`Confirmation`] of texts that are all in memory, for the clients.
 
+use super::confirmation::{Confirmation, Outcome};
 use super::sketches::TextSketches;
-use super::verification::{Outcome, Verification};
 use crate::criterion::TextCriterion;
 use crate::error::Result;
 use crate::fingerprint::feature_set::FeatureSet;
@@ -14,7 +14,7 @@ const BUDGET: usize = 256 << 20;
 
 /// The position of the text that represents each text; None for a text that is missing or has no feature.
 ///
-/// Takes the memory of a [`Verification`] with features of up to 256 MB, and a byte for each text.
+/// Takes the memory of a [`Confirmation`] with features of up to 256 MB, and a byte for each text.
 pub fn representatives<O: Outcome>(
     texts: &[Option<impl AsRef<str>>],
     criterion: TextCriterion,
@@ -33,14 +33,14 @@ pub fn representatives<O: Outcome>(
         push(&mut has_feature, sketch.is_some())?;
         sketches.push(sketch.as_ref())?;
     }
-    let mut verification = Verification::<O>::new(sketches, BUDGET, tick)?;
-    while let Some(row) = verification.row_to_read(tick)? {
+    let mut confirmation = Confirmation::<O>::new(sketches, BUDGET, tick)?;
+    while let Some(row) = confirmation.row_to_read(tick)? {
         let features = match &texts[row as usize] {
             Some(text) => FeatureSet::new(&mut fingerprinter, text.as_ref())?,
             None => None,
         };
-        verification.push(features, tick)?;
+        confirmation.push(features, tick)?;
     }
-    let results = verification.into_results(tick)?.into_iter().zip(has_feature);
+    let results = confirmation.into_results(tick)?.into_iter().zip(has_feature);
     collect_exact(texts.len(), results.map(|(row, has_feature)| has_feature.then_some(row)))
 }

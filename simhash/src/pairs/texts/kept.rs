@@ -1,7 +1,7 @@
 //! The rows that are kept if each row that duplicates an earlier kept row is dropped.
 
 use super::candidates::Candidates;
-use super::verification::Outcome;
+use super::confirmation::Outcome;
 use crate::error::Result;
 use crate::memory::{filled, indexes};
 

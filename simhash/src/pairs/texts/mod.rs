@@ -1,20 +1,20 @@
 //! All near texts, and their clusters.
 //!
-//! Near texts are found by their [`sketches`]: those that share a band are [`candidates`]. [`verification`] reads the
+//! Near texts are found by their [`sketches`]: those that share a band are [`candidates`]. [`confirmation`] reads the
 //! texts of candidates and compares their features, to find the clusters of [`confirmed`] near-duplicates, by
 //! [`stars`], or the rows that are [`kept`] if each row that duplicates an earlier one is dropped. [`in_memory`] does
 //! it for texts that are all in memory.
 
 mod candidates;
+mod confirmation;
 mod confirmed;
 mod in_memory;
 mod kept;
 mod sketches;
 mod stars;
-mod verification;
 
+pub use confirmation::{Confirmation, Outcome};
 pub use confirmed::Confirmed;
 pub use in_memory::representatives;
 pub use kept::Kept;
 pub use sketches::TextSketches;
-pub use verification::{Outcome, Verification};

@@ -1,4 +1,4 @@
-//! The sketches of the rows' texts, from which a [`Verification`](super::verification::Verification) begins. It has
+//! The sketches of the rows' texts, from which a [`Confirmation`](super::confirmation::Confirmation) begins. It has
 //! only the sketches of most texts: it asks for a text itself later, if the sketches do not refute it.
 
 use crate::criterion::TextCriterion;

@@ -52,8 +52,8 @@ def write(file: Path, text: str) -> None:
 
 
 def manage(project: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    # The project's application `archive` is before the one that it is a copy of.
-    path = os.pathsep.join([str(project), str(HERE), os.environ.get("PYTHONPATH", "")])
+    # The project is first: its application `archive`, which has migrations, is a copy of the one in HERE.
+    path = os.pathsep.join([str(project), str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")])
     environment = os.environ | {
         "DJANGO_SETTINGS_MODULE": "settings",
         "PYTHONPATH": path,

@@ -4,7 +4,7 @@ import psycopg
 from archive.models import Note
 from django.db import IntegrityError, connection, transaction
 from django.test import TestCase
-from texts import NEAR, OTHER, TEXT, THIRD
+from texts import NEAR, NEAR_RESEMBLANCE, OTHER, TEXT, THIRD
 
 from pg_simhash.django import near_duplicate
 
@@ -55,7 +55,7 @@ class Reject(Guarded):
                 write()
             self.assertIsInstance(caught.exception.__cause__, psycopg.errors.ExclusionViolation)
             near = near_duplicate(caught.exception)
-            self.assertEqual((near.key, near.resemblance), ({"id": self.first.pk}, 0.997))
+            self.assertEqual((near.key, near.resemblance), ({"id": self.first.pk}, NEAR_RESEMBLANCE))
             self.assertEqual(near.table, "archive_note")
         self.assertEqual(self.stored(), {OTHER: other.pk})
 

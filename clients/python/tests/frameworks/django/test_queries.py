@@ -17,8 +17,8 @@ class Queries(TestCase):
 
     @classmethod
     def setUpTestData(cls):
-        generator = random.Random(1)
-        bodies = [" ".join(f"{generator.getrandbits(32):x}" for _ in range(100)) for _ in range(1000)]
+        rng = random.Random(1)
+        bodies = [" ".join(f"{rng.getrandbits(32):x}" for _ in range(100)) for _ in range(1000)]
         bodies += [body + " more" * (number % 3) + f" {number % 4}" for number, body in enumerate(bodies[:60])]
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL enable_seqscan = off")

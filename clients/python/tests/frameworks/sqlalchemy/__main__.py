@@ -10,9 +10,10 @@ import unittest
 import warnings
 from pathlib import Path
 
-import database
-
 HERE = Path(__file__).parent
+sys.path.append(str(HERE.parent))  # texts.py is there.
+
+import database  # noqa: E402
 
 
 def load_tests(names):

@@ -1,4 +1,4 @@
-"""The database of these tests, texts, and a mapped class whose table can be guarded."""
+"""The database of these tests, and a mapped class whose table can be guarded."""
 
 import asyncio
 import unittest
@@ -6,17 +6,11 @@ import unittest
 import psycopg
 import sqlalchemy.ext.asyncio
 from sqlalchemy import BigInteger, Computed, Identity, column, orm
+from texts import NEAR, OTHER, TEXT
 
 from pg_simhash.sqlalchemy import band_indexes, block_indexes, simhash
 
 NAME = "frameworks_sqlalchemy"
-
-WORDS = [f"word{number}" for number in range(300)]
-TEXT = " ".join(WORDS)
-# Of 301 words, 299 are common.
-NEAR = " ".join([*WORDS[:-1], "another"])
-NEAR_RESEMBLANCE = 0.993
-OTHER = " ".join(word * 2 for word in reversed(WORDS))
 
 
 class Base(orm.DeclarativeBase):

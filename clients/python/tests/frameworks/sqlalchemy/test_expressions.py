@@ -5,12 +5,13 @@ import unittest
 
 import database
 import sqlalchemy
-from database import NEAR, OTHER, TEXT, DatabaseTest, Document
+from database import DatabaseTest, Document
 from psycopg import sql
 from sqlalchemy import BigInteger, Column, MetaData, Table, Text, column, func, null, select
 from sqlalchemy.dialects.postgresql import asyncpg
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.schema import CreateIndex
+from texts import NEAR, OTHER, TEXT
 
 from pg_simhash.sqlalchemy import (
     band,

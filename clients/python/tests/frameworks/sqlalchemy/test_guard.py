@@ -1,8 +1,9 @@
 """What SQLAlchemy does if a guard skips a row: the traps of docs/frameworks/sqlalchemy.md."""
 
-from database import NEAR, OTHER, TEXT, Document, GuardedTest
+from database import Document, GuardedTest
 from sqlalchemy import insert, orm, update
 from sqlalchemy.orm.exc import FlushError, ObjectDeletedError, StaleDataError
+from texts import NEAR, OTHER, TEXT
 
 
 class Base(orm.DeclarativeBase):

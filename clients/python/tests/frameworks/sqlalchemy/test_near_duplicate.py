@@ -6,9 +6,10 @@ from dataclasses import replace
 import asyncpg
 import database
 import psycopg
-from database import NEAR, NEAR_RESEMBLANCE, Document, GuardedTest
+from database import Document, GuardedTest
 from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
+from texts import NEAR, NEAR_RESEMBLANCE
 
 from pg_simhash.errors import NearDuplicate, near_duplicate
 

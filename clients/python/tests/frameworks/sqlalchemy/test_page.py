@@ -16,8 +16,9 @@ from pathlib import Path
 import database
 from alembic import command
 from alembic.config import Config
-from database import NEAR, OTHER, TEXT, DatabaseTest
+from database import DatabaseTest
 from sqlalchemy import orm
+from texts import NEAR, OTHER, TEXT
 
 PAGE = Path(__file__).parents[5] / "docs/frameworks/sqlalchemy.md"
 ENVIRONMENT = "migrations/env.py"

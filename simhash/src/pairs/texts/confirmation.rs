@@ -16,7 +16,7 @@ use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS, ticking};
 /// The index that stands for no candidate.
 const NO_INDEX: u32 = u32::MAX;
 
-/// The purpose of a verification: clusters, or kept rows. A candidate is named by its position in [`Candidates`].
+/// The purpose of a confirmation: clusters, or kept rows. A candidate is named by its position in [`Candidates`].
 pub trait Outcome: Sized {
     /// At first, none of the candidates is near another one.
     fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self>;
@@ -43,9 +43,9 @@ pub trait Outcome: Sized {
 ///
 /// Needs the memory of the [`TextSketches`], 12 bytes for each row and, if the rows that share one band are all
 /// refuted, up to 80 for each of them; afterwards, with six bands, up to 93 for each candidate; and memory for
-/// features: the budget and one text. A tick is called at least every few milliseconds. If it panics, the verification
+/// features: the budget and one text. A tick is called at least every few milliseconds. If it panics, the confirmation
 /// can only be dropped.
-pub struct Verification<O> {
+pub struct Confirmation<O> {
     rows: usize,
     /// Bytes for the candidates that are held.
     budget: usize,
@@ -81,7 +81,7 @@ struct HeldCandidate {
     met_by: u32,
 }
 
-impl<O: Outcome> Verification<O> {
+impl<O: Outcome> Confirmation<O> {
     /// Finds the candidates. `budget` is in bytes.
     pub fn new(sketches: TextSketches, budget: usize, tick: &dyn Fn()) -> Result<Self> {
         let rows = sketches.len();
@@ -101,7 +101,7 @@ impl<O: Outcome> Verification<O> {
         })
     }
 
-    /// The position of the next row whose features [`Verification::push`] takes; None at the end. Positions ascend
+    /// The position of the next row whose features [`Confirmation::push`] takes; None at the end. Positions ascend
     /// within each pass.
     pub fn row_to_read(&mut self, tick: &dyn Fn()) -> Result<Option<u32>> {
         while !self.is_requested {
@@ -127,7 +127,7 @@ impl<O: Outcome> Verification<O> {
         Ok(Some(self.candidates.rows[self.position]))
     }
 
-    /// Adds the features of the row that [`Verification::row_to_read`] has returned; None if its text is NULL or has no
+    /// Adds the features of the row that [`Confirmation::row_to_read`] has returned; None if its text is NULL or has no
     /// feature.
     pub fn push(&mut self, features: Option<FeatureSet>, tick: &dyn Fn()) -> Result<()> {
         debug_assert!(self.is_requested, "no row has been asked for");

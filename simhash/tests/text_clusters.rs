@@ -1,60 +1,51 @@
-//! Verified clusters and duplicates are what the definition says, whatever memory they may take.
+//! Clusters and duplicates of texts are what the definition says, whatever memory they may take.
 
-#[path = "oracle/connected.rs"]
-mod connected;
-#[path = "oracle/ticks.rs"]
-mod ticks;
+mod shared;
 
-use std::cell::Cell;
-
-use connected::connected;
 use proptest::prelude::*;
 use proptest::sample::select;
+use shared::calls::{read_by, resemblance_of, summary};
+use shared::connected::connected;
+use shared::ticks::Ticks;
 use simhash::criterion::TextCriterion;
 use simhash::fingerprint::agreement::{Same, Words};
 use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::options::{Options, Tokens, Weight};
-use simhash::fingerprint::resemblance::{COPY, resemblance};
+use simhash::fingerprint::resemblance::COPY;
 use simhash::fingerprint::sketch::{Comparison, MostDifferent, first_allowed};
 use simhash::fingerprint::{Fingerprinter, Scratch};
-use simhash::pairs::{Confirmed, Kept, Outcome, TextSketches, Verification, representatives};
+use simhash::pairs::{Confirmation, Confirmed, Kept, Outcome, TextSketches, representatives};
 use simhash::random::Random;
 use simhash::text::ignore::Ignored;
 
-/// A budget that is never exceeded.
+/// A budget of memory, in bytes, that is never exceeded.
 const AMPLE: usize = 1 << 30;
 const COPIES: TextCriterion = TextCriterion { resemblance: COPY, bands: 6 };
 
-/// The resemblance of each two rows that are near by the definition.
-fn edges(rows: &[Option<&str>], criterion: TextCriterion, options: &Options) -> Vec<Vec<Option<f64>>> {
-    let mut scratch = Scratch::default();
-    let mut fingerprinter = Fingerprinter::new(&mut scratch, options, &|| ());
-    let summary = |text: &Option<&str>| {
-        let summary = Fingerprinter::new(&mut Scratch::default(), options, &|| ()).summary((*text)?, criterion.bands);
-        summary.expect("memory suffices")
-    };
-    let summaries: Vec<_> = rows.iter().map(summary).collect();
-    let mut edge = |a: usize, b: usize| {
+/// The resemblance of each two rows, the later one first; None unless the rows are near by the definition.
+fn near_pairs(rows: &[Option<&str>], criterion: TextCriterion, options: &Options) -> Vec<Vec<Option<f64>>> {
+    let summaries: Vec<_> = rows.iter().map(|text| summary((*text)?, options, criterion.bands)).collect();
+    let resemblance_of_pair = |a: usize, b: usize| {
         let [of_a, of_b] = [a, b].map(|row| summaries[row].as_ref());
         let shares_band = of_a?.bands.iter().zip(&of_b?.bands).any(|(a, b)| a == b);
         let distance = (of_a?.fingerprint ^ of_b?.fingerprint).count_ones();
-        let found = resemblance(&mut fingerprinter, rows[a]?, rows[b]?).expect("memory suffices");
         let is_candidate = shares_band && distance <= criterion.max_distance();
+        let found = resemblance_of(rows[a]?, rows[b]?, options);
         found.filter(|found| is_candidate && *found >= criterion.resemblance)
     };
-    (0..rows.len()).map(|b| (0..b).map(|a| edge(a, b)).collect()).collect()
+    (0..rows.len()).map(|b| (0..b).map(|a| resemblance_of_pair(a, b)).collect()).collect()
 }
 
-/// For each row, the first row that it is connected to by edges.
-fn clusters(edges: &[Vec<Option<f64>>]) -> Vec<u32> {
-    let pairs = (0..edges.len()).flat_map(|b| (0..=b).map(move |a| (a, b)));
-    let edges = pairs.filter(|&(a, b)| a == b || edges[b][a].is_some());
-    connected(edges.map(|(a, b)| (a as u64, b as u64))).into_iter().map(|(_, first)| first as u32).collect()
+/// For each row, the first row that it is connected to by near pairs.
+fn clusters(near_pairs: &[Vec<Option<f64>>]) -> Vec<u32> {
+    let pairs = (0..near_pairs.len()).flat_map(|b| (0..=b).map(move |a| (a, b)));
+    let connections = pairs.filter(|&(a, b)| a == b || near_pairs[b][a].is_some());
+    connected(connections.map(|(a, b)| (a as u64, b as u64))).into_iter().map(|(_, first)| first as u32).collect()
 }
 
 /// For each row, the earlier kept row that it duplicates: the one that it resembles most, and then the earliest; or
 /// itself if it is kept.
-fn duplicates(edges: &[Vec<Option<f64>>]) -> Vec<u32> {
+fn duplicates(near_pairs: &[Vec<Option<f64>>]) -> Vec<u32> {
     let mut kept: Vec<usize> = Vec::new();
     let duplicated = |(row, near): (usize, &Vec<Option<f64>>)| {
         let mut found: Option<(f64, usize)> = None;
@@ -66,15 +57,15 @@ fn duplicates(edges: &[Vec<Option<f64>>]) -> Vec<u32> {
         kept.extend(found.is_none().then_some(row));
         found.map_or(row, |(_, earlier)| earlier) as u32
     };
-    edges.iter().enumerate().map(duplicated).collect()
+    near_pairs.iter().enumerate().map(duplicated).collect()
 }
 
 fn features(text: &str, options: &Options) -> Option<FeatureSet> {
-    FeatureSet::new(&mut Fingerprinter::new(&mut Scratch::default(), options, &|| ()), text).expect("memory suffices")
+    read_by(options, |fingerprinter| FeatureSet::new(fingerprinter, text))
 }
 
-/// What a verification finds, the number of texts that it reads, and in how many passes.
-fn verify<O: Outcome>(
+/// The results of a confirmation, the number of texts that it reads, and the number of passes.
+fn confirm<O: Outcome>(
     rows: &[Option<&str>],
     criterion: TextCriterion,
     options: &Options,
@@ -88,17 +79,17 @@ fn verify<O: Outcome>(
         let sketch = row.and_then(|text| fingerprinter.sketch(text, criterion.bands).expect("memory suffices"));
         sketches.push(sketch.as_ref()).expect("memory suffices");
     }
-    let mut verification = Verification::<O>::new(sketches, budget, tick).expect("memory suffices");
+    let mut confirmation = Confirmation::<O>::new(sketches, budget, tick).expect("memory suffices");
     let (mut read, mut last, mut passes) = (0, 0, 1);
-    while let Some(row) = verification.row_to_read(tick).expect("memory suffices") {
-        assert_eq!(verification.row_to_read(tick), Ok(Some(row)));
+    while let Some(row) = confirmation.row_to_read(tick).expect("memory suffices") {
+        assert_eq!(confirmation.row_to_read(tick), Ok(Some(row)));
         passes += usize::from(row < last);
         last = row;
         read += 1;
         let text = rows[row as usize].and_then(|text| features(text, options));
-        verification.push(text, tick).expect("memory suffices");
+        confirmation.push(text, tick).expect("memory suffices");
     }
-    (verification.into_results(tick).expect("memory suffices"), read, passes)
+    (confirmation.into_results(tick).expect("memory suffices"), read, passes)
 }
 
 fn options() -> impl Strategy<Value = Options> {
@@ -151,11 +142,11 @@ proptest! {
     ) {
         let rows: Vec<Option<&str>> = drawn.iter().map(Option::as_deref).collect();
         let criterion = TextCriterion { resemblance: least, bands };
-        let edges = edges(&rows, criterion, &options);
-        prop_assert_eq!(verify::<Confirmed>(&rows, criterion, &options, budget, &|| ()).0, clusters(&edges));
-        prop_assert_eq!(verify::<Kept>(&rows, criterion, &options, budget, &|| ()).0, duplicates(&edges));
+        let near_pairs = near_pairs(&rows, criterion, &options);
+        prop_assert_eq!(confirm::<Confirmed>(&rows, criterion, &options, budget, &|| ()).0, clusters(&near_pairs));
+        prop_assert_eq!(confirm::<Kept>(&rows, criterion, &options, budget, &|| ()).0, duplicates(&near_pairs));
         let has_feature = |text: &Option<&str>| text.and_then(|text| features(text, &options)).is_some();
-        let kept = duplicates(&edges).into_iter().zip(&rows).map(|(kept, text)| has_feature(text).then_some(kept));
+        let kept = duplicates(&near_pairs).into_iter().zip(&rows).map(|(kept, text)| has_feature(text).then_some(kept));
         let found = representatives::<Kept>(&rows, criterion, &options, &|| ()).expect("memory suffices");
         prop_assert_eq!(found, kept.collect::<Vec<_>>());
     }
@@ -163,18 +154,14 @@ proptest! {
     #[test]
     fn features_match_texts(a in text(), b in text(), options in options(), least in 0.0..1.0) {
         let (a, b) = (a.unwrap_or_default(), b.unwrap_or_default());
-        let expected = resemblance(&mut Fingerprinter::new(&mut Scratch::default(), &options, &|| ()), &a, &b);
-        let expected = expected.expect("memory suffices");
+        let expected = resemblance_of(&a, &b, &options);
         let sets = features(&a, &options).zip(features(&b, &options));
         prop_assert_eq!(sets.is_some(), expected.is_some());
-        let sketch = |text| {
-            Fingerprinter::new(&mut Scratch::default(), &options, &|| ()).sketch(text, 3).expect("memory suffices")
-        };
+        let sketch = |text| read_by(&options, |fingerprinter| fingerprinter.sketch(text, 3));
         let sketches = sketch(&a).zip(sketch(&b));
         prop_assert_eq!(sketches.is_some(), expected.is_some());
-        let summary = Fingerprinter::new(&mut Scratch::default(), &options, &|| ()).summary(&a, 3);
-        let summary = summary.expect("memory suffices");
-        prop_assert_eq!(sketch(&a).map(|sketch| sketch.bands), summary.map(|summary| summary.bands));
+        let of_summary = summary(&a, &options, 3).map(|summary| summary.bands);
+        prop_assert_eq!(sketch(&a).map(|sketch| sketch.bands), of_summary);
         if let (Some((one, other)), Some((of_one, of_other)), Some(expected)) = (sets, sketches, expected) {
             for least in [0.0, 1.0, least, expected, expected.next_up(), expected.next_down()] {
                 let found = Some(expected).filter(|found| *found >= least);
@@ -199,19 +186,18 @@ fn long_texts_match_oracle() {
     let (a, b) = (words[..140_000].concat(), words[10_000..].concat());
     for weight in [Weight::Set, Weight::Tf] {
         let options = Options { weight, ..Options::default() };
-        let ticks = Cell::new(0);
-        let tick = || ticks.set(ticks.get() + 1);
+        let ticks = Ticks::default();
+        let tick = || ticks.tick();
         let set = |text| {
             FeatureSet::new(&mut Fingerprinter::new(&mut Scratch::default(), &options, &tick), text)
                 .expect("memory suffices")
         };
         let (one, other) = (set(&a).expect("features"), set(&b).expect("features"));
-        assert!(ticks.replace(0) > 100);
-        let found = resemblance(&mut Fingerprinter::new(&mut Scratch::default(), &options, &|| ()), &a, &b);
-        let found = found.expect("memory suffices").expect("features");
+        assert!(ticks.take() > 100);
+        let found = resemblance_of(&a, &b, &options).expect("features");
         assert!(one.resemblance_from(&other, found, &tick) == Some(found), "{found}");
         assert_eq!(one.resemblance_from(&other, found.next_up(), &tick), None);
-        assert!(ticks.get() > 10);
+        assert!(ticks.take() > 10);
         assert!(one.memory() < 32 * 150_000 && one == set(&a).expect("features") && one != other);
     }
 }
@@ -219,10 +205,10 @@ fn long_texts_match_oracle() {
 /// A tick that fails when there are too many: work that is quadratic in the rows would take hours. Each row that is
 /// read ticks twice at most, and other work once in thousands of steps.
 fn few_ticks(rows: usize) -> impl Fn() {
-    let ticks = Cell::new(0);
+    let ticks = Ticks::default();
     move || {
-        ticks.set(ticks.get() + 1);
-        assert!(ticks.get() <= 2 * rows + rows / 10, "too many ticks for {rows} rows");
+        ticks.tick();
+        assert!(ticks.count() <= 2 * rows + rows / 10, "too many ticks for {rows} rows");
     }
 }
 
@@ -246,9 +232,9 @@ fn compares_identical_rows_once() {
     for resemblance in [0.5, 1.0] {
         let criterion = TextCriterion { resemblance, ..COPIES };
         let expected = |row: u32| if resemblance < 1.0 { 0 } else { row % 2 };
-        let (found, read, _) = verify::<Confirmed>(&rows, criterion, &options, AMPLE, &few_ticks(rows.len()));
+        let (found, read, _) = confirm::<Confirmed>(&rows, criterion, &options, AMPLE, &few_ticks(rows.len()));
         assert!(read == rows.len() && found.iter().zip(0..).all(|(&found, row)| found == expected(row)));
-        let (found, ..) = verify::<Kept>(&rows, criterion, &options, AMPLE, &few_ticks(rows.len()));
+        let (found, ..) = confirm::<Kept>(&rows, criterion, &options, AMPLE, &few_ticks(rows.len()));
         assert!(found.iter().zip(0..).all(|(&found, row)| found == row % 2 || found == expected(row)));
     }
 }
@@ -260,7 +246,7 @@ fn compares_large_clusters_little() {
     let text = |n: usize| if n.is_multiple_of(10_000) { format!("no {n}") } else { letter(n) };
     let owned: Vec<String> = (0..100_000).map(text).collect();
     let rows = borrowed(&owned);
-    let (found, ..) = verify::<Confirmed>(&rows, COPIES, &Options::default(), AMPLE, &few_ticks(rows.len()));
+    let (found, ..) = confirm::<Confirmed>(&rows, COPIES, &Options::default(), AMPLE, &few_ticks(rows.len()));
     for (row, found) in (0..).zip(found) {
         assert_eq!(found, if row % 10_000 == 0 { row } else { 1 });
     }
@@ -274,10 +260,10 @@ fn does_not_read_texts_that_disagree() {
     let options = Options { same: Same { numbers: true, ..Same::default() }, ..Options::default() };
     for bands in [6, 24] {
         let criterion = TextCriterion { bands, ..COPIES };
-        let (found, read, _) = verify::<Kept>(&rows, criterion, &options, AMPLE, &few_ticks(rows.len()));
+        let (found, read, _) = confirm::<Kept>(&rows, criterion, &options, AMPLE, &few_ticks(rows.len()));
         assert_eq!(found.iter().zip(0..).filter(|(found, row)| **found == *row).count(), 99_990 / 2);
         assert!(read <= rows.len());
-        assert_eq!(verify::<Confirmed>(&rows, criterion, &options, AMPLE, &few_ticks(rows.len())).0, found);
+        assert_eq!(confirm::<Confirmed>(&rows, criterion, &options, AMPLE, &few_ticks(rows.len())).0, found);
     }
 }
 
@@ -289,10 +275,10 @@ fn does_not_read_texts_that_differ() {
     let text = |n| format!("{} {} {}", words(), letter(n), words());
     let owned: Vec<String> = (0..3000).map(text).collect();
     let rows = borrowed(&owned);
-    let ticks = Cell::new(0);
-    let (found, read, _) = verify::<Kept>(&rows, COPIES, &Options::default(), AMPLE, &|| ticks.set(ticks.get() + 1));
+    let ticks = Ticks::default();
+    let (found, read, _) = confirm::<Kept>(&rows, COPIES, &Options::default(), AMPLE, &|| ticks.tick());
     assert!(found.iter().zip(0..).all(|(found, row)| *found == row));
-    assert!(read < 30 && ticks.get() < 2000, "{read} read, {} ticks", ticks.get());
+    assert!(read < 30 && ticks.count() < 2000, "{read} read, {} ticks", ticks.count());
 }
 
 #[test]
@@ -303,14 +289,14 @@ fn reads_near_texts_once() {
     owned.extend(copies);
     let rows = borrowed(&owned);
     let options = Options::default();
-    let (all, read, passes) = verify::<Kept>(&rows, COPIES, &options, AMPLE, &|| ());
+    let (all, read, passes) = confirm::<Kept>(&rows, COPIES, &options, AMPLE, &|| ());
     assert_eq!(all.iter().zip(0..).filter(|(found, row)| **found != *row).count(), 200);
     assert_eq!((read, passes), (400, 1));
-    for (budget, fewest, most) in [(20_000, 2, 30), (5000, 4, 120), (0, 200, 200)] {
-        let (found, read, passes) = verify::<Kept>(&rows, COPIES, &options, budget, &|| ());
+    for (budget, min_passes, max_passes) in [(20_000, 2, 30), (5000, 4, 120), (0, 200, 200)] {
+        let (found, read, passes) = confirm::<Kept>(&rows, COPIES, &options, budget, &|| ());
         assert!(found == all && read == 400, "{read} texts read with {budget} bytes");
-        assert!((fewest..=most).contains(&passes), "{passes} passes with {budget} bytes");
-        assert_eq!(verify::<Confirmed>(&rows, COPIES, &options, budget, &|| ()), (all.clone(), read, passes));
+        assert!((min_passes..=max_passes).contains(&passes), "{passes} passes with {budget} bytes");
+        assert_eq!(confirm::<Confirmed>(&rows, COPIES, &options, budget, &|| ()), (all.clone(), read, passes));
     }
 }
 
@@ -318,10 +304,10 @@ fn reads_near_texts_once() {
 fn any_tick_may_panic() {
     let owned: Vec<String> = (0..1000).map(|n| letter(n % 250)).collect();
     let rows = borrowed(&owned);
+    let criterion = TextCriterion { resemblance: 1.0, ..COPIES };
     for budget in [AMPLE, 10_000] {
-        let run = |tick: &dyn Fn()| {
-            verify::<Confirmed>(&rows, TextCriterion { resemblance: 1.0, ..COPIES }, &Options::default(), budget, tick);
-        };
-        ticks::any_tick_may_panic(1_000, run);
+        shared::ticks::any_tick_may_panic(1_000, |tick| {
+            confirm::<Confirmed>(&rows, criterion, &Options::default(), budget, tick);
+        });
     }
 }

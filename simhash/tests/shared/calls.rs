@@ -1,0 +1,23 @@
+//! Single calls of the algorithm, each with new memory.
+
+use simhash::error::Result;
+use simhash::fingerprint::options::Options;
+use simhash::fingerprint::resemblance::resemblance;
+use simhash::fingerprint::{Fingerprinter, Scratch, Summary};
+
+/// What `read` reads from texts by these options. No limit is reached, and memory suffices.
+pub fn read_by<T>(options: &Options, read: impl FnOnce(&mut Fingerprinter) -> Result<T>) -> T {
+    read(&mut Fingerprinter::new(&mut Scratch::default(), options, &|| ())).expect("memory suffices")
+}
+
+pub fn fingerprint(text: &str, options: &Options) -> Option<u64> {
+    read_by(options, |fingerprinter| fingerprinter.fingerprint(text))
+}
+
+pub fn summary(text: &str, options: &Options, bands: usize) -> Option<Summary> {
+    read_by(options, |fingerprinter| fingerprinter.summary(text, bands))
+}
+
+pub fn resemblance_of(a: &str, b: &str, options: &Options) -> Option<f64> {
+    read_by(options, |fingerprinter| resemblance(fingerprinter, a, b))
+}
