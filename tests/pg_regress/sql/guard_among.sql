@@ -89,7 +89,7 @@ SELECT simhash_unguard('docs');
 INSERT INTO docs VALUES (300, 0, 'active');
 
 -- Conditions on a row, and expressions that are refused as such.
-SELECT errors(format('SELECT simhash_guard(''docs'', source => ''f'', among => %L)', condition))
+SELECT errors(VARIADIC array_agg(format('SELECT simhash_guard(''docs'', source => ''f'', among => %L)', condition)))
 FROM unnest(ARRAY[
     'id', '1', '''text''', 'id >', 'id > 1; SELECT true', 'true) OR (false', 'true), (true',
     'true) UNION SELECT (true', '*', 'docs IS NULL', 'docs.*', 'unknown > 1', 'other.id > 1', '$1', '$0 = ''a''', '''a'' IS NULL',

@@ -103,8 +103,8 @@ CREATE TABLE wrong (a integer, "B" varchar(5), body bigint, a_mark integer, b_ma
 CREATE TABLE keyless (a integer, f bigint, near jsonb);
 CREATE TABLE jsonb_key (a integer, b jsonb, f bigint, near integer, PRIMARY KEY (a, b));
 SELECT simhash_attach('wrong', 'body', prefix => 'f'), simhash_attach('keyless', 'f'), simhash_attach('jsonb_key', 'f');
-SELECT errors(format('SELECT simhash_guard(%L, ''mark'', mark_column => %L, scope => %L, source => %L)',
-    target, mark, scope, CASE target WHEN 'wrong' THEN 'body' ELSE 'f' END))
+SELECT errors(VARIADIC array_agg(format('SELECT simhash_guard(%L, ''mark'', mark_column => %L, scope => %L, source => %L)',
+    target, mark, scope, CASE target WHEN 'wrong' THEN 'body' ELSE 'f' END)))
 FROM (VALUES ('wrong', 'a_mark', '{}'), ('wrong', 'a_mark', '{a}'), ('wrong', 'b_mark', '{a}'),
     ('wrong', 'a_mark', '{a,B}'), ('wrong', 'whole', '{}'),
     ('wrong', 'of_domain', '{}'), ('wrong', 'strict', '{}'), ('wrong', 'made', '{}'),
