@@ -2,10 +2,10 @@
 
     python3 benches/passages.py CLUES FILE.jsonl ...
 
-Each file is a kind of texts. A clue is a row of words of a text, of which some are replaced by other words of these
-texts: a number of them; for "15 %", this share of them, rounded up or down at random; for "each", each word with a
-probability of 15 %; for "moved", one is removed and one inserted. A find is wrong if the text has less than .8 of the
-clue as it was before. Leaves the tables docs, with the texts and their passages, and clues.
+Each file is a kind of texts. A clue is some words in a row of a text, of which some are replaced by other words of
+these texts: a number of them; for "15 %", this share of them, rounded up or down at random; for "each", each word with
+a probability of 15 %; for "moved", one is removed and one inserted. Leaves the tables docs, with the texts and their
+passages, and clues; and own and candidates, those of the last line.
 """
 
 import json
@@ -17,10 +17,12 @@ from pathlib import Path
 from server import copy_in, psql, seconds
 
 # The number of words of a clue, and how they are changed.
-CLUES = [(8, 0), (12, 0), (12, "15 %"), (12, "each"), (12, 2), (12, "moved"), (15, 1), (15, 2), (15, 3), (25, 4),
-         (60, 9)]
+LENGTHS_AND_CHANGES = [(8, 0), (12, 0), (12, "15 %"), (12, "each"), (12, 2), (12, "moved"), (15, 1), (15, 2), (15, 3),
+                       (25, 4), (60, 9)]
 # The least shares of a clue by which it is looked for.
 SHARES = 0.5, 0.6, 0.7, 0.8
+# A find is wrong if the text has less than this share of the clue as it was before.
+MIN_ORIGINAL_SHARE = 0.8
 
 
 def main():
@@ -35,12 +37,12 @@ def main():
 def load(kinds, count):
     psql("DROP TABLE IF EXISTS docs, clues",
          "CREATE TABLE docs (id integer GENERATED ALWAYS AS IDENTITY, kind text, body text, passages bigint[])",
-         "CREATE TABLE clues (kind text, words integer, changed text, text_number integer, clue text, original text)")
+         "CREATE TABLE clues (kind text, words integer, changed text, doc_id integer, clue text, original text)")
     copy_in("docs (kind, body)", ((kind, text) for kind, texts in kinds.items() for text in texts))
-    first = 1
+    first_id = 1  # docs numbers the texts in the order in which they are copied.
     for kind, texts in kinds.items():
-        copy_in("clues", clues_of(kind, texts, first, count))
-        first += len(texts)
+        copy_in("clues", clues_of(kind, texts, first_id, count))
+        first_id += len(texts)
 
 
 def index_passages():
@@ -52,9 +54,10 @@ def index_passages():
 
 
 def report_clues(kinds, count):
-    print("Candidates, and found by a share of .5, .6, .7, .8; wrong finds of a clue: of its kind, of 100,000 others")
+    shares = ", ".join(map(str, SHARES))
+    print(f"Candidates, and found by a share of {shares}; wrong finds of a clue: of its kind, of 100,000 others")
     for kind in kinds:
-        for length, changed in CLUES:
+        for length, changed in LENGTHS_AND_CHANGES:
             clues_and_docs = (f"FROM clues JOIN docs ON {{}} WHERE clues.kind = '{kind}' AND words = {length} "
                               f"AND changed = '{changed}'")
             print(f"{kind:<8} {length:>3} words, {changed:>5} changed:", *own_texts_found(clues_and_docs),
@@ -64,29 +67,32 @@ def report_clues(kinds, count):
 def own_texts_found(clues_and_docs):
     """The share of the clues' own texts that are candidates, and that have each share of the clue."""
     psql("DROP TABLE IF EXISTS own", "CREATE TABLE own AS SELECT passages && simhash_clue(clue) AS is_candidate, "
-         f"simhash_coverage(body, clue) AS share {clues_and_docs.format('id = text_number')}")
+         f"simhash_coverage(body, clue) AS share {clues_and_docs.format('id = doc_id')}")
     shares = ", ".join(f"round(avg((is_candidate AND share >= {share})::integer), 3)" for share in SHARES)
     return psql(f"SELECT round(avg(is_candidate::integer), 3), {shares} FROM own")[0]
 
 
 def wrong_finds(clues_and_docs, count):
-    """The wrong finds of a clue by the share, in its kind and in 100,000 texts of other kinds; and the candidates."""
-    psql("DROP TABLE IF EXISTS others", "CREATE TABLE others AS SELECT docs.kind = clues.kind AS is_same_kind, "
+    """The wrong finds of a clue by the share, in its kind and in 100,000 texts of other kinds; and how many candidates
+    it has."""
+    psql("DROP TABLE IF EXISTS candidates", "CREATE TABLE candidates AS SELECT docs.kind = clues.kind AS is_same_kind, "
          "simhash_coverage(body, clue) AS share, simhash_coverage(body, original) AS original_share "
          + clues_and_docs.format("passages && simhash_clue(clue)"), enable_seqscan="off")
-    own_kind = f"(SELECT clues.kind {clues_and_docs.format('id = text_number')} LIMIT 1)"
-    others = f"(SELECT count(*) / 1e5 FROM docs WHERE kind <> {own_kind})"
+    own_kind = f"(SELECT clues.kind {clues_and_docs.format('id = doc_id')} LIMIT 1)"
+    other_texts = f"(SELECT count(*) / 1e5 FROM docs WHERE kind <> {own_kind})"
     rates = [
-        f"round(count(*) FILTER (WHERE {which} AND original_share < .8 AND share >= {share}) / {count}. / {texts}, 4)"
-        for which, texts in (("is_same_kind", "1"), ("NOT is_same_kind", f"nullif({others}, 0)")) for share in SHARES]
-    return psql(f"SELECT {', '.join(rates)}, round(count(*) / {count}., 1) FROM others")[0]
+        f"round(count(*) FILTER (WHERE {which} AND original_share < {MIN_ORIGINAL_SHARE} AND share >= {share})"
+        f" / {count}. / {texts}, 4)"
+        for which, texts in (("is_same_kind", "1"), ("NOT is_same_kind", f"nullif({other_texts}, 0)"))
+        for share in SHARES]
+    return psql(f"SELECT {', '.join(rates)}, round(count(*) / {count}., 1) FROM candidates")[0]
 
 
-def clues_of(kind, texts, first, count):
-    """Rows of the table clues; `first` is the number of the first text."""
+def clues_of(kind, texts, first_id, count):
+    """Yields rows of the table clues. The texts have the ids from `first_id` on."""
     rng = random.Random(66)
     words = [re.findall(r"[^\W_]+", text) for text in texts]
-    for length, changed in CLUES:
+    for length, changed in LENGTHS_AND_CHANGES:
         made = 0
         while made < count:
             number = rng.randrange(len(texts))
@@ -97,15 +103,16 @@ def clues_of(kind, texts, first, count):
             original = own_words[start : start + length]
             clue = change_words(original, changed, own_words, words, rng)
             made += 1
-            yield kind, length, changed, first + number, " ".join(clue), " ".join(original)
+            yield kind, length, changed, first_id + number, " ".join(clue), " ".join(original)
 
 
 def change_words(original, changed, own_words, words, rng):
     """A clue, changed by words of all texts, or of its own text if one is moved."""
     clue = original.copy()
-    replacements = {"moved": 0, "15 %": int(0.15 * len(clue) + rng.random()),
-                    "each": sum(rng.random() < 0.15 for _ in clue)}.get(changed, changed)
-    for position in rng.sample(range(len(clue)), replacements):
+    # Both random numbers are drawn for every clue, also if its change needs none: so all changes have the same clues.
+    replaced_words = {"moved": 0, "15 %": int(0.15 * len(clue) + rng.random()),
+                      "each": sum(rng.random() < 0.15 for _ in clue)}.get(changed, changed)
+    for position in rng.sample(range(len(clue)), replaced_words):
         clue[position] = rng.choice(rng.choice([text for text in rng.choices(words, k=9) if text]))
     if changed == "moved":
         del clue[rng.randrange(1, len(clue) - 1)]

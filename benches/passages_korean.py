@@ -3,9 +3,9 @@
     python3 benches/passages_korean.py FOLDER
 
 FOLDER has the HTML of a Korean text, such as /usr/share/doc/installation-guide-amd64/ko of Debian. The texts are its
-paragraphs of more than 60 Hangul syllables. A clue is a row of words of one of 400 of them, in which spaces are removed
-or moved, or the particle that a word ends in is another one. A find is wrong if the text does not contain the clue:
-wrong finds are counted for 100 unchanged clues. Needs the package pg_simhash.
+paragraphs of more than 60 Hangul syllables. A clue is some words in a row of one of 400 of them, in which spaces are
+removed or moved, or the particle that a word ends in is another one. A find is wrong if the text does not contain the
+clue: wrong finds are counted for 100 unchanged clues. Needs the package pg_simhash.
 """
 
 import html
@@ -45,9 +45,9 @@ def report_clues(length, texts):
     clues = draw_clues(length, texts, rng)
     for label, change in CHANGES.items():
         changed = [(text, change(list(words), rng)) for text, words in clues]
-        print_row(f"{length} words, {label}", [f"{share_found(changed, *options):.2f}" for options in COLUMNS])
+        print_row(f"{length} words, {label}", [f"{share_found(changed, *column):.2f}" for column in COLUMNS])
     unchanged = [" ".join(words) for _, words in clues[:MAX_UNCHANGED_CLUES]]
-    print_row(f"{length} words, wrong", [wrong_finds(unchanged, texts, *options) for options in COLUMNS])
+    print_row(f"{length} words, wrong", [wrong_finds(unchanged, texts, *column) for column in COLUMNS])
 
 
 def draw_clues(length, texts, rng):
@@ -98,8 +98,10 @@ def replace_particles(every):
 
 
 CHANGES = {
-    "unchanged": lambda words, rng: " ".join(words), "every third space gone": remove_spaces,
-    "a space moved in every third": move_spaces, "every second particle": replace_particles(2),
+    "unchanged": lambda words, rng: " ".join(words),
+    "every third space gone": remove_spaces,
+    "a space moved in every third": move_spaces,
+    "every second particle": replace_particles(2),
     "each particle": replace_particles(1),
 }
 

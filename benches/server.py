@@ -8,7 +8,8 @@ import subprocess
 import tempfile
 from functools import reduce
 
-# The form in which COPY reads each character. No text of PostgreSQL has the character 0.
+# The form in which COPY reads each character: the backslash first, which the others' forms contain. No text of
+# PostgreSQL has the character 0.
 ESCAPES = ("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r"), ("\0", " ")
 SETTINGS = {"client_min_messages": "warning", "jit": "off", "max_parallel_workers_per_gather": "0"}
 
@@ -55,7 +56,7 @@ def copy_in(table, rows):
 
 def escape(field):
     """The field as COPY reads it. (With str.translate, this would take longer than COPY.)"""
-    return reduce(lambda text, escape: text.replace(*escape), ESCAPES, str(field))
+    return reduce(lambda text, replacement: text.replace(*replacement), ESCAPES, str(field))
 
 
 def uniform_rows(first, last, seed=0):
@@ -64,7 +65,7 @@ def uniform_rows(first, last, seed=0):
 
 
 def run_pgbench(script, transactions, clients=1, variables=None, **settings):
-    """What pgbench reports after each client has run the script as often as this. The variable `turn` begins at 0."""
+    """What pgbench reports. Each client runs the script `transactions` times. The variable `turn` begins at 0."""
     definitions = [f"--define={name}={number}" for name, number in {"turn": 0, **(variables or {})}.items()]
     with tempfile.NamedTemporaryFile("w", prefix="pg_simhash.", suffix=".sql") as file:
         file.write(script)

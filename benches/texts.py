@@ -14,10 +14,12 @@ class RandomTexts:
     def __init__(self, files):
         self.rng = random.Random(4)
         self.excerpts_by_file = [list(read_excerpts(file)) for file in files]
-        self.counts = list(map(len, self.excerpts_by_file))
+        # A file is drawn as often as it has excerpts, so all excerpts are equally probable.
+        self.excerpt_counts = list(map(len, self.excerpts_by_file))
 
     def draw(self):
-        (excerpts_of_file,) = self.rng.choices(self.excerpts_by_file, self.counts)
+        """The next text."""
+        (excerpts_of_file,) = self.rng.choices(self.excerpts_by_file, self.excerpt_counts)
         return "\n".join(self.rng.choices(excerpts_of_file, k=self.rng.randint(MIN_EXCERPTS, MAX_EXCERPTS)))
 
 

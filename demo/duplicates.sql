@@ -21,12 +21,12 @@ FROM (SELECT count(*) AS documents FROM clustered WHERE cluster IS NOT NULL GROU
 
 SELECT clock_timestamp() AS start \gset
 \set ECHO queries
-CREATE TEMP TABLE kept AS
+CREATE TEMP TABLE deduplicated AS
 SELECT id, simhash_duplicate_of(id, body) OVER (ORDER BY id) AS duplicate_of FROM docs;
 \set ECHO none
 SELECT format('Documents that could go: %s of %s (found in %s ms).', count(duplicate_of), count(*),
     round(extract(epoch FROM clock_timestamp() - :'start') * 1000)) AS duplicates
-FROM kept \gset
+FROM deduplicated \gset
 
 \echo
 \echo :clusters
@@ -40,22 +40,24 @@ HAVING count(DISTINCT md5(body)) > 1
 ORDER BY documents DESC, cluster
 LIMIT 5;
 
--- The pair that resembles each other least. If there is none, the variables stay unset.
+-- The duplicate that is least like the document that stays. The LEFT JOIN makes a row even if there is none: \gset fails
+-- without a row, and leaves the variables of NULLs unset.
 SELECT pair.* FROM (VALUES (1)) AS one LEFT JOIN (
-    SELECT a.id AS first, b.id AS second FROM kept
-    JOIN docs AS b ON b.id = kept.id
-    JOIN docs AS a ON a.id = kept.duplicate_of
-    WHERE a.body <> b.body
-    ORDER BY simhash_resemblance(a.body, b.body), a.id, b.id
+    SELECT original.id AS original, duplicate.id AS duplicate FROM deduplicated
+    JOIN docs AS duplicate ON duplicate.id = deduplicated.id
+    JOIN docs AS original ON original.id = deduplicated.duplicate_of
+    WHERE original.body <> duplicate.body
+    ORDER BY simhash_resemblance(original.body, duplicate.body), original.id, duplicate.id
     LIMIT 1
 ) AS pair ON true \gset
-\if :{?first}
+\if :{?original}
 \echo 'Of the documents that could go, this one is least like the one that stays. What differs:'
+-- Each of the two is `a` once, with what only it has.
 SELECT a.path, left((SELECT string_agg(feature, ' ' ORDER BY feature)
         FROM simhash_difference(a.body, b.body) WHERE side = 'a'), 200) AS "only here",
     round(simhash_resemblance(a.body, b.body)::numeric, 3) AS resemblance
 FROM docs AS a, docs AS b
-WHERE (a.id, b.id) IN ((:first, :second), (:second, :first))
+WHERE (a.id, b.id) IN ((:original, :duplicate), (:duplicate, :original))
 ORDER BY a.id;
 \endif
 

@@ -16,7 +16,7 @@ def report_inserts(runs, rows):
     times = {blocks: [] for blocks in LAYOUTS}
     for blocks in LAYOUTS:
         table = f"insert_{blocks}"
-        tables.create(table, [blocks], persistence="")
+        tables.create_table(table, [blocks], persistence="")
         tables.insert_uniform(table, 1, held)
         tables.index_and_warm(table)
         for statement in create_indexes(table, blocks, block_column):

@@ -5,11 +5,11 @@ from math import comb
 BITS = 64
 
 
-def probes(blocks, distance):
+def count_probes(blocks, distance):
     """How many values of blocks a search within a distance looks up.
 
     In each block, up to `radius` bits of the query are flipped. A fingerprint beyond the radius of every block differs
-    in radius + 1 bits of each or more, together distance + 1: it is not near."""
+    in radius + 1 bits of each or more, together distance + 1: it is not near. A block of radius -1 is not looked up."""
     widths = [BITS // blocks + (block < BITS % blocks) for block in range(blocks)]
     radii = [(distance + 1) // blocks - 1 + (block < (distance + 1) % blocks) for block in range(blocks)]
     return sum(comb(width, flipped) for width, radius in zip(widths, radii) for flipped in range(radius + 1))

@@ -9,7 +9,7 @@ expressions. Each layout is built, read into memory, measured and dropped by its
 import sys
 
 import curve
-from search.layouts import block_expression, drop_indexes, near_condition, probes
+from search.layouts import block_expression, count_probes, drop_indexes, near_condition
 from search.searches import BETWEEN, LOOKUP, NEAR, look_up, near, nearest
 from search.tables import build_indexes, exists
 from search.timing import measure_statements, warm
@@ -60,7 +60,7 @@ def report_layout(table, blocks, times):
         ms, ratio = times.median_ms((NEAR, distance)), times.ratio((NEAR, distance), LOOKUP)
         condition = near_condition(distance, "hashint8extended(7, 0) # 257")
         found = value(f"SELECT count(*) FROM {table} AS searched WHERE {condition}")
-        print(f"  distance {distance}: {probes(blocks, distance):,} probes, {ms:.3f} ms, {ratio:.1f} x look-up"
+        print(f"  distance {distance}: {count_probes(blocks, distance):,} probes, {ms:.3f} ms, {ratio:.1f} x look-up"
               f" (finds {found})", flush=True)
     print(f"  {NEAREST}: {times.median_ms(NEAREST):.3f} ms, {times.ratio(NEAREST, LOOKUP):.1f} x look-up", flush=True)
 

@@ -1,7 +1,7 @@
 """Times searches and orders by distance, and look-ups by primary key, in tables of several sizes."""
 
 from search.exact import compare_nearest_with_sort, compare_with_scan
-from search.layouts import near_condition, probes
+from search.layouts import count_probes, near_condition
 from search.tables import COPIED_ROWS, QUERIES
 from search.timing import Statement, measure_statements
 
@@ -28,7 +28,7 @@ def report_near(sizes, blocks, distances, runs):
         for table, rows in sizes.items():
             found, differing = compare_with_scan(table, distance, near_condition(distance, "query.fingerprint"))
             all_differing += differing
-            print(f"{distance:>8} {rows:>11,} {probes(blocks, distance):>7,} {found:>6} {differing:>6}"
+            print(f"{distance:>8} {rows:>11,} {count_probes(blocks, distance):>7,} {found:>6} {differing:>6}"
                   f" {format_times(times[distance], table, NEAR)}", flush=True)
     return times, all_differing
 

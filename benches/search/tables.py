@@ -21,6 +21,7 @@ def make_tables(distribution, sizes, fingerprints):
 
     `fingerprints` is a file with the fingerprints of texts: a thousand more than the largest table.
     """
+    # The fingerprints of other texts, which are in no table: a third of the queries.
     others = f"others_{distribution}"
     whole = f"{distribution}_{max(sizes)}"
     if not exists(others):
@@ -33,7 +34,7 @@ def make_tables(distribution, sizes, fingerprints):
         table = f"{distribution}_{rows}"
         if exists(table):
             continue
-        create(table, LAYOUTS)
+        create_table(table, LAYOUTS)
         if table != whole:
             psql(f"INSERT INTO {table} (id, fingerprint) SELECT id, fingerprint FROM {whole} WHERE id <= {rows}")
         elif distribution == "text":
@@ -49,7 +50,7 @@ def exists(table):
     return value(f"SELECT to_regclass('{table}') IS NOT NULL") == "t"
 
 
-def create(table, layouts, persistence="UNLOGGED"):
+def create_table(table, layouts, persistence="UNLOGGED"):
     columns = ["id bigint NOT NULL", "fingerprint bigint NOT NULL", "body text NOT NULL DEFAULT repeat('x', 96)"]
     columns += [column for blocks in layouts for column in column_definitions(blocks)]
     psql(f"CREATE {persistence} TABLE {table} ({', '.join(columns)})")
@@ -66,8 +67,8 @@ def index_and_warm(table):
 
 
 def make_queries(table, rows, others):
-    """For each distance a thousand fingerprints to search for: by their ids modulo 3, one of the table, one with as
-    many bits flipped, and one of another text."""
+    """For each distance a thousand fingerprints to search for: by their ids modulo 3, one of the table, one of the
+    table with `distance` bits flipped, and one of another text."""
     psql(
         f"CREATE UNLOGGED TABLE queries_{table} (distance integer, id integer, fingerprint bigint,"
         " PRIMARY KEY (distance, id))",
@@ -92,6 +93,7 @@ def make_copies(table, rows):
     """Gives some rows of the table nine near copies each, for searches of the nearest ten."""
     if exists(f"copied_{table}"):
         return
+    # A copy differs from its row in two bits: the bits `copy` and 5 * `copy`.
     psql(
         f"CREATE UNLOGGED TABLE copied_{table} (id integer PRIMARY KEY, fingerprint bigint)",
         f"INSERT INTO copied_{table} SELECT number, fingerprint"
@@ -103,9 +105,9 @@ def make_copies(table, rows):
     )
 
 
-def random_id(number, seed, rows):
-    """An expression for one of the first ids, which depends on a number and a seed."""
-    return f"1 + (hashint8extended({number}, {seed}) & 9223372036854775807) % {rows}"
+def random_id(expression, seed, rows):
+    """An expression for one of the first ids, which depends on another expression and a seed."""
+    return f"1 + (hashint8extended({expression}, {seed}) & 9223372036854775807) % {rows}"
 
 
 def build_indexes(table, rows, blocks, key=block_column, **settings):

@@ -1,5 +1,5 @@
 /*
- * The names are those of SQL without the prefix simhash_. A fingerprint is a BigInt of 64 bits, signed as PostgreSQL's
+ * Most names are those of SQL without the prefix simhash_. A fingerprint is a BigInt of 64 bits, signed as PostgreSQL's
  * bigint. NUL, which PostgreSQL stores in no text, is a separator.
  *
  * Errors: a wrong type, an unknown option and a text with lone surrogates are a TypeError; a value out of range, a text

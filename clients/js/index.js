@@ -1,7 +1,7 @@
 // Near-duplicate text: bands and 64-bit SimHash fingerprints, the same bits as those of the PostgreSQL extension
 // pg_simhash.
 //
-// The functions have the names that they have in SQL, without the prefix simhash_. A fingerprint is a BigInt of 64
+// Most functions have the names that they have in SQL, without the prefix simhash_. A fingerprint is a BigInt of 64
 // bits, signed as PostgreSQL's bigint. index.d.ts documents the functions.
 
 import {
@@ -37,6 +37,10 @@ export function size(text, options) {
 export function features(text, options) {
   const output = outputOf('features', checkInputs({ text }, options))
   return readFeatures(output, (hash, weight, feature) => ({ feature, weight, hash }))
+}
+
+export function hamming(a, b) {
+  return call('hamming', checkFingerprint(a), checkFingerprint(b))
 }
 
 export function resemblance(a, b, options) {
@@ -78,34 +82,6 @@ export function difference(a, b, options) {
   return readFeatures(output, (side, weight, feature) => ({ side: side ? 'b' : 'a', feature, weight }))
 }
 
-function shareOf(name, texts, options) {
-  const output = outputOf(name, checkInputs(texts, options))
-  return output && new Float64Array(output)[0]
-}
-
-/** The inputs of a function: the texts, by the names of its arguments, and the options. */
-function checkInputs(texts, options) {
-  return [...Object.entries(texts).map(([name, text]) => checkText(name, text)), writeOptions(options)]
-}
-
-/** The features of an output: of each, a number (its hash, or the side of a difference), its weight and its text. */
-function readFeatures(output, makeFeature) {
-  const view = new DataView(output)
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  const features = []
-  for (let offset = 0; offset < output.byteLength; ) {
-    const length = view.getUint32(offset + 16, true)
-    const text = decoder.decode(new Uint8Array(output, offset + 20, length))
-    features.push(makeFeature(view.getBigInt64(offset, true), view.getFloat64(offset + 8, true), text))
-    offset += 20 + length
-  }
-  return features
-}
-
-export function hamming(a, b) {
-  return call('hamming', checkFingerprint(a), checkFingerprint(b))
-}
-
 export function pairs(fingerprints, maxDistance = 3) {
   const numbers = new Uint32Array(outputOf('pairs', readFingerprints(fingerprints), checkDistance(maxDistance)))
   const column = (Type, offset) => Type.from({ length: numbers.length / 3 }, (_, row) => numbers[3 * row + offset])
@@ -126,4 +102,31 @@ export function duplicateOf(texts, criterion) {
 
 export function format() {
   return call('format')
+}
+
+function shareOf(name, texts, options) {
+  const output = outputOf(name, checkInputs(texts, options))
+  return output && new Float64Array(output)[0]
+}
+
+/** The inputs of a function: the texts, by the names of its arguments, and the options. */
+function checkInputs(texts, options) {
+  return [...Object.entries(texts).map(([name, text]) => checkText(name, text)), writeOptions(options)]
+}
+
+/**
+ * What `makeFeature` makes of each feature of an output. A feature is a number (its hash, or its side: 0 or 1) in 8
+ * bytes, its weight in 8, the length of its text in 4, and its text, as push_feature in src/texts.rs writes it.
+ */
+function readFeatures(output, makeFeature) {
+  const view = new DataView(output)
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  const features = []
+  for (let offset = 0; offset < output.byteLength; ) {
+    const length = view.getUint32(offset + 16, true)
+    const text = decoder.decode(new Uint8Array(output, offset + 20, length))
+    features.push(makeFeature(view.getBigInt64(offset, true), view.getFloat64(offset + 8, true), text))
+    offset += 20 + length
+  }
+  return features
 }

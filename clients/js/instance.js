@@ -75,7 +75,7 @@ function writeInput(input, index) {
     typeof input === 'string'
       ? encoder.encode(input)
       : new Uint8Array(input.buffer, input.byteOffset, input.byteLength)
-  const begin = call('input', index, bytes.length) >>> 0
+  const begin = call('allocate_input', index, bytes.length) >>> 0
   if (begin === 0) {
     throw new RangeError('out of memory')
   }

@@ -95,7 +95,7 @@ class Interrupted(WithConnection):
         with connect() as builder, connect() as holder, holder.transaction(force_rollback=True):
             holder.execute("UPDATE interrupted SET id = id WHERE id = 1")
             threading.Thread(target=self.cancel_waiting, args=(builder.info.backend_pid,), daemon=True).start()
-            with self.assertRaises(psycopg.errors.QueryCanceled):
+            with self.assertRaisesRegex(psycopg.errors.QueryCanceled, "user request"):
                 builder.execute(command)
 
     def cancel_waiting(self, pid):

@@ -4,18 +4,18 @@ use std::cell::RefCell;
 
 use crate::output::Exception;
 
-/// Number of slots: a function has at most two texts, and options.
-const MAX_ARGUMENTS: usize = 3;
+/// A function has at most two texts, and options.
+const SLOTS: usize = 3;
 /// Bytes of a slot's memory that stay allocated for the next call.
-const RETAINED_BYTES: usize = 1 << 20;
+const MAX_RETAINED_BYTES: usize = 1 << 20;
 
 thread_local! {
-    static INPUTS: RefCell<[Vec<u8>; MAX_ARGUMENTS]> = const { RefCell::new([const { Vec::new() }; MAX_ARGUMENTS]) };
+    static INPUTS: RefCell<[Vec<u8>; SLOTS]> = const { RefCell::new([const { Vec::new() }; SLOTS]) };
 }
 
 /// Allocates memory for an argument of `bytes` bytes. Returns where to write it; null if memory is refused.
 #[unsafe(no_mangle)]
-pub extern "C" fn input(slot: usize, bytes: usize) -> *mut u8 {
+pub extern "C" fn allocate_input(slot: usize, bytes: usize) -> *mut u8 {
     INPUTS.with_borrow_mut(|inputs| {
         let input = &mut inputs[slot];
         input.clear();
@@ -28,11 +28,11 @@ pub extern "C" fn input(slot: usize, bytes: usize) -> *mut u8 {
 }
 
 /// Runs `compute` with the arguments, in the order of their slots. Then frees the memory that a long one has taken.
-pub fn with_inputs<T>(compute: impl FnOnce([&[u8]; MAX_ARGUMENTS]) -> T) -> T {
+pub fn with_inputs<T>(compute: impl FnOnce([&[u8]; SLOTS]) -> T) -> T {
     INPUTS.with_borrow_mut(|inputs| {
         let result = compute(inputs.each_ref().map(Vec::as_slice));
         for input in inputs {
-            if input.capacity() > RETAINED_BYTES {
+            if input.capacity() > MAX_RETAINED_BYTES {
                 *input = Vec::new();
             }
         }

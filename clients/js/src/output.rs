@@ -15,7 +15,7 @@ const TYPE_ERROR: u32 = 2;
 const RANGE_ERROR: u32 = 3;
 
 /// Bytes of the output's memory that stay allocated for the next call.
-const RETAINED_BYTES: usize = 1 << 20;
+const MAX_RETAINED_BYTES: usize = 1 << 20;
 
 thread_local! {
     static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -83,7 +83,7 @@ impl Output {
 pub fn write_output(compute: impl FnOnce(&mut Output) -> Result<bool, Exception>) -> u32 {
     let mut output = OUTPUT.take();
     output.clear();
-    if output.capacity() > RETAINED_BYTES {
+    if output.capacity() > MAX_RETAINED_BYTES {
         output = Vec::new();
     }
     let mut output = Output(output);

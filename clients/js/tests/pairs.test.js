@@ -6,7 +6,7 @@ import { test } from 'node:test'
 
 import { clusters, duplicateOf, hamming, near, pairs, resemblance, textClusters } from 'pg-simhash'
 
-/** A generator of numbers from 0 to below `end`, the same in each run (xorshift64*). */
+/** A function that returns the next random number below its argument: the same in each run (xorshift64*). */
 function randomNumbers(seed) {
   let state = seed
   return (end) => {
@@ -19,16 +19,16 @@ function randomNumbers(seed) {
 
 /** Fingerprints among which there are near ones, equal ones and, if asked for, missing ones. */
 function nearFingerprints(random, count, someMissing) {
-  const found = []
+  const fingerprints = []
   for (let row = 0; row < count; row++) {
-    const other = row > 0 && random(10n) < 7n ? found[Number(random(BigInt(row)))] : null
+    const other = row > 0 && random(10n) < 7n ? fingerprints[Number(random(BigInt(row)))] : null
     let fingerprint = other ?? random(2n ** 64n)
     for (let flips = random(5n); flips > 0n; flips--) {
       fingerprint ^= 1n << random(64n)
     }
-    found.push(someMissing && random(8n) === 0n ? null : BigInt.asIntN(64, fingerprint))
+    fingerprints.push(someMissing && random(8n) === 0n ? null : BigInt.asIntN(64, fingerprint))
   }
-  return found
+  return fingerprints
 }
 
 /** All near pairs, each as [position, later position, distance]. */
@@ -46,16 +46,16 @@ function pairsByDefinition(fingerprints, maxDistance) {
 
 /** The first row of each row's cluster; -1 for a row without a fingerprint. */
 function clustersByDefinition(fingerprints, nearPairs) {
-  const first = fingerprints.map((_, row) => row)
+  const firsts = fingerprints.map((_, row) => row)
   for (let changed = true; changed; ) {
     changed = false
     for (const [a, b] of nearPairs) {
-      const least = Math.min(first[a], first[b])
-      changed ||= first[a] !== least || first[b] !== least
-      first[a] = first[b] = least
+      const least = Math.min(firsts[a], firsts[b])
+      changed ||= firsts[a] !== least || firsts[b] !== least
+      firsts[a] = firsts[b] = least
     }
   }
-  return first.map((row, place) => (fingerprints[place] === null ? -1 : row))
+  return firsts.map((first, row) => (fingerprints[row] === null ? -1 : first))
 }
 
 function rowsOf({ a, b, distance }) {
@@ -102,7 +102,7 @@ test('duplicateOf keeps the texts that the definition keeps', () => {
   const random = randomNumbers(3n)
   const word = () => `w${random(10n ** 6n)}`
   const texts = []
-  for (let family = 0; family < 30; family++) {
+  for (let group = 0; group < 30; group++) {
     const words = Array.from({ length: 40 }, word)
     for (let variant = 0; variant < 8; variant++) {
       words[Number(random(40n))] = word()
@@ -111,10 +111,10 @@ test('duplicateOf keeps the texts that the definition keeps', () => {
   }
   const expected = []
   texts.forEach((text, row) => {
-    const staying = expected.flatMap((earlier, other) => (earlier === -1 && near(texts[other], text) ? [other] : []))
+    const staying = expected.flatMap((original, other) => (original === -1 && near(texts[other], text) ? [other] : []))
     const most = Math.max(...staying.map((other) => resemblance(texts[other], text)))
     expected[row] = staying.find((other) => resemblance(texts[other], text) === most) ?? -1
   })
   assert.deepEqual(Array.from(duplicateOf(texts)), expected)
-  assert.ok(expected.filter((earlier) => earlier !== -1).length > 80)
+  assert.ok(expected.filter((original) => original !== -1).length > 80)
 })

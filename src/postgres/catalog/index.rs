@@ -119,9 +119,14 @@ impl Index {
         !self.is_valid && !self.is_partition && self.is_unconstrained
     }
 
-    /// Whether ANALYZE has computed statistics of the key at `position`, which is an expression.
-    pub fn has_statistics(&self, position: usize) -> bool {
-        read_statistics(self.oid, position as i16 + 1, |_| ()).is_some()
+    /// Whether ANALYZE has computed statistics of the key at `position` of this index of a table.
+    pub fn has_statistics(&self, table: &Relation, position: usize) -> bool {
+        // Statistics of a column belong to the table, and of an expression to the index.
+        let (relation, attnum) = match self.keys[position].value {
+            RowValue::Column(attnum) => (table.oid(), attnum),
+            RowValue::Expression(_) => (self.oid, position as i16 + 1),
+        };
+        read_statistics(relation, attnum, |_| ()).is_some()
     }
 }
 

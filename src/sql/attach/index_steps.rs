@@ -101,9 +101,11 @@ pub fn add_analyze<'a>(
     existing: &Existing,
 ) -> Result<()> {
     let lacks_statistics = |member: &Target| {
+        let table = member.open();
         // The band follows the columns of the scope.
-        let lacks = |(_, index): &(_, Index)| index.is_valid && !index.has_statistics(wanted.scope().names().len());
-        member.is_indexable() && member.open().page_count() > 0 && existing[&member.oid].iter().any(lacks)
+        let band = wanted.scope().names().len();
+        let lacks = |(_, index): &(_, Index)| index.is_valid && !index.has_statistics(&table, band);
+        member.is_indexable() && table.page_count() > 0 && existing[&member.oid].iter().any(lacks)
     };
     if steps.iter().any(Step::builds) || family.iter().any(lacks_statistics) {
         steps.extend(analyze_steps(family, "")?);
@@ -137,8 +139,14 @@ fn tables_to_analyze(family: &[Target]) -> Vec<&Target> {
     }
 }
 
-/// Runs the steps, each with a message, and calls `created` after each index that was created.
-pub fn run_steps(steps: &[Step<'_>], created: impl Fn(&str, usize, &Target) -> Result<()>) -> Result<()> {
+/// Runs the steps, each with a message.
+pub fn run_steps(steps: &[Step<'_>]) -> Result<()> {
+    run_steps_and_label(steps, |_, _, _| Ok(()))
+}
+
+/// Runs the steps, each with a message. Calls `label` with the name, the number and the table of each index that was
+/// created.
+pub fn run_steps_and_label(steps: &[Step<'_>], label: impl Fn(&str, usize, &Target) -> Result<()>) -> Result<()> {
     let (builds, mut built) = (steps.iter().filter(|step| step.builds()).count(), 0);
     for Step { sql, action } in steps {
         match action {
@@ -152,7 +160,7 @@ pub fn run_steps(steps: &[Step<'_>], created: impl Fn(&str, usize, &Target) -> R
         }
         execute(sql)?;
         if let Action::Create { index, number, table } = action {
-            created(index, *number, table)?;
+            label(index, *number, table)?;
         }
     }
     Ok(())

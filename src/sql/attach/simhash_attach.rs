@@ -18,7 +18,7 @@ use postgres::spi::execute;
 use super::block_indexes::BlockIndexes;
 use super::columns::Columns;
 use super::command;
-use super::index_steps::{Action, analyze_steps, existing_indexes, list_builds, run_steps};
+use super::index_steps::{Action, analyze_steps, existing_indexes, list_builds, run_steps, run_steps_and_label};
 use super::prefix::Prefix;
 use crate::sql::arguments::{required, required_name};
 use crate::sql::fingerprint::blocks::check_layout;
@@ -63,14 +63,14 @@ fn attach(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<()> {
         analyzed_columns = format!(" ({})", names.map(quote_identifier).collect::<Vec<_>>().join(", "));
     }
     let steps = list_builds(wanted, family, &existing_indexes(wanted, family)?, false)?;
-    run_steps(&steps, |index, block, table| {
+    run_steps_and_label(&steps, |index, block, table| {
         wanted.label_commands(table, index, block)?.iter().try_for_each(|label| execute(label).map(drop))
     })?;
     if !is_new && steps.iter().all(|step| matches!(step.action, Action::Drop(_))) {
         notice(format!("table \"{}\" is already attached, skipping", table.name));
         return Ok(());
     }
-    run_steps(&analyze_steps(family, &analyzed_columns)?, |_, _, _| Ok(()))?;
+    run_steps(&analyze_steps(family, &analyzed_columns)?)?;
     let condition = wanted.source.condition(wanted.has_columns().then(|| wanted.prefix.fingerprint()));
     notice(format!("search with: WHERE {}{condition}", wanted.scope.condition()));
     Ok(())

@@ -41,7 +41,7 @@ fn simhash_index(
             notice(format!("table \"{}\" already has these indexes, skipping", family[0].name));
             return Ok(());
         }
-        run_steps(&steps, |_, _, _| Ok(()))?;
+        run_steps(&steps)?;
         notice(format!("search with: WHERE {}", wanted.condition()?));
         Ok(())
     };
@@ -63,14 +63,14 @@ fn simhash_index_commands(
         let steps = list_steps(&asked.indexes(schema, family)?, family, true)?;
         Ok(steps.into_iter().map(|step| step.sql).collect::<Vec<_>>())
     };
-    let steps = Target::lock_indexable(target, ACCESS_SHARE, |table| command::run(call, table, ACCESS_SHARE, list))?;
-    if !steps.is_empty() {
+    let commands = Target::lock_indexable(target, ACCESS_SHARE, |table| command::run(call, table, ACCESS_SHARE, list))?;
+    if !commands.is_empty() {
         let subject =
-            if steps.len() == 1 { "1 command is".to_owned() } else { format!("{} commands are", steps.len()) };
+            if commands.len() == 1 { "1 command is".to_owned() } else { format!("{} commands are", commands.len()) };
         notice(format!("{subject} to be run, each by itself and outside a transaction block (in psql: \\gexec)"));
     }
-    let commands = steps.iter().map(|sql| text_from_server_string(sql)).collect::<Result<Vec<_>, _>>()?;
-    Ok(SetOfIterator::new(commands))
+    let texts = commands.iter().map(|sql| text_from_server_string(sql)).collect::<Result<Vec<_>, _>>()?;
+    Ok(SetOfIterator::new(texts))
 }
 
 /// The steps that build and analyze the indexes of a family.

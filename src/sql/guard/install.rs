@@ -27,7 +27,7 @@ use super::definition::asked_sql::AskedSql;
 use super::definition::condition::{AMONG, UNLESS, condition_sql};
 use super::definition::criterion::AskedCriterion;
 use super::definition::distribution::{check_allows_triggers, check_can_guard};
-use super::definition::mark_check::{check_mark_column, set_marks};
+use super::definition::mark_check::{check_mark_column, set_mark_columns};
 use super::definition::members::{Members, check_is_whole};
 use super::definition::scope::GuardScope;
 use super::definition::searched_table::SearchedTable;
@@ -171,7 +171,7 @@ fn find_mark(arguments: &Arguments, relation: &Relation, searched: &mut [Searche
     match (arguments.action, &arguments.mark_column) {
         (Action::Mark, Some(mark)) => {
             check_mark_column(relation, mark, None, searched)?;
-            set_marks(searched, mark)
+            set_mark_columns(searched, mark)
         }
         (Action::Mark, None) => Err(invalid_parameter("the action mark needs a mark_column")
             .with_hint("Add a column of the primary key's type, or of type jsonb, and name it.")),

@@ -157,7 +157,8 @@ fn share_near(
     }
     let NearTexts { criterion, options, .. } = &condition.near;
     let text = relation.planner().known_value(condition.query).and_then(|query| query.text_argument());
-    // A text that cannot be read has no keys: the search will raise the error.
+    // The cache has the keys of one text. So two texts in a query are read again for each partition. A text that cannot
+    // be read has no keys: the search will raise the error.
     let keys = text.and_then(|text| TextKeys::of(text, *criterion, options).ok().flatten());
     let band_share = |index: &BandIndex| {
         let band = index.key.expression(table)?.in_query(relation.relid());

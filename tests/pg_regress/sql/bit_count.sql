@@ -148,3 +148,14 @@ EXPLAIN (COSTS OFF) SELECT id FROM plain WHERE bit_count((fp # 42)::bit(64)) <= 
 SELECT is_loaded();
 EXPLAIN (COSTS OFF) SELECT id FROM numbers WHERE bit_count((fp # 42)::bit(64)) <= 3;
 SELECT is_loaded();
+
+-- It does so too for a partition whose indexes have the blocks as expressions.
+CREATE TABLE "Parts" (id integer, fp bigint) PARTITION BY RANGE (id);
+CREATE TABLE part1 PARTITION OF "Parts" FOR VALUES FROM (0) TO (1000);
+CREATE TABLE part2 PARTITION OF "Parts" FOR VALUES FROM (1000) TO (3000);
+INSERT INTO "Parts" SELECT n, n * 7919::bigint << 40 FROM generate_series(0, 2999) AS n;
+SELECT simhash_attach('"Parts"', 'fp');
+\c -
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT id FROM part2 WHERE bit_count((fp # 42)::bit(64)) <= 3;
+SELECT simhash_detach('"Parts"');

@@ -69,30 +69,3 @@ SELECT errors_as('regress_writer', 'INSERT INTO guarded.parted_2 VALUES (2, 1)')
 REVOKE SELECT (f, id) ON guarded.parted_1 FROM regress_writer;
 GRANT SELECT (f, id) ON guarded.parted TO regress_writer;
 SELECT errors_as('regress_writer', 'INSERT INTO guarded.parted_2 VALUES (2, 1)');
-
--- Functions and operators that others put first in the search path are not used.
-CREATE SCHEMA hostile;
-GRANT USAGE ON SCHEMA hostile TO PUBLIC;
-CREATE FUNCTION hostile.simhash_block(bigint, integer, integer) RETURNS integer IMMUTABLE
-    LANGUAGE sql AS 'SELECT 1 / 0';
-CREATE FUNCTION hostile.simhash(text, jsonb) RETURNS bigint IMMUTABLE LANGUAGE sql AS 'SELECT 1 / 0';
-CREATE FUNCTION hostile.simhash_dedup() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
-CREATE FUNCTION hostile.int4eq(integer, integer) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT 1 / 0 > 0';
-CREATE FUNCTION hostile.texteq(text, text) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT 1 / 0 > 0';
-CREATE OPERATOR hostile.= (FUNCTION = hostile.int4eq, LEFTARG = integer, RIGHTARG = integer);
-CREATE OPERATOR hostile.= (FUNCTION = hostile.texteq, LEFTARG = text, RIGHTARG = text);
-CREATE TABLE hostile.docs (id integer);
-GRANT SELECT ON hostile.docs TO PUBLIC;
-ALTER TABLE guarded.docs DISABLE ROW LEVEL SECURITY;
-SET search_path = hostile, pg_catalog, public;
-SELECT public.simhash_guard('guarded.docs', 'reject', scope => '{reader}');
-SELECT tgfoid::regprocedure FROM pg_trigger WHERE tgrelid OPERATOR(pg_catalog.=) 'guarded.docs'::regclass;
-INSERT INTO guarded.docs (id, body) VALUES (10, 'a TEXT that all have');
-INSERT INTO guarded.docs (id, body) VALUES (11, 'a text THAT all have');
-RESET search_path;
--- The extension in another schema that is on nobody's search path.
-CREATE SCHEMA elsewhere;
-ALTER EXTENSION pg_simhash SET SCHEMA elsewhere;
-GRANT USAGE ON SCHEMA elsewhere TO PUBLIC;
-INSERT INTO guarded.docs (id, body) VALUES (11, 'a text THAT all have');
-SELECT elsewhere.simhash_guard('guarded.docs', 'skip');

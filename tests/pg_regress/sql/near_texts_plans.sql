@@ -117,6 +117,7 @@ ALTER TABLE alike ADD band integer GENERATED ALWAYS AS (simhash_band(body, 0)) S
 DROP INDEX alike_simhash_band0_idx;
 CREATE INDEX ON alike (band, simhash_size(body), simhash(body));
 SELECT simhash_index('alike', 'body');
+SELECT simhash_index_commands('alike', 'body');
 SELECT same_rows($$SELECT id FROM alike WHERE simhash_near(body, 'some text')$$) AS same,
     is_searched($$SELECT id FROM alike WHERE simhash_near(body, 'some text')$$);
 

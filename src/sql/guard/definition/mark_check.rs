@@ -10,13 +10,13 @@ use postgres::error::{ErrorReport, Explain, Result, user_error};
 use super::mark_column::MarkColumn;
 use super::searched_table::SearchedTable;
 
-/// Finds the mark column of each searched table. An error if it cannot store the keys of all of them.
-pub fn set_marks(searched: &mut [SearchedTable], name: &str) -> Result<()> {
+/// Sets the mark column of each searched table. An error if it cannot store the keys of all of them.
+pub fn set_mark_columns(searched: &mut [SearchedTable], name: &str) -> Result<()> {
     for position in 0..searched.len() {
         let own = &searched[position];
         let column = check_mark_column(&Relation::open(own.oid), name, Some(own), searched)?;
-        // All partitions have the column with the same type, so their marks store the same part of a key.
-        searched[position].mark = mark_of(&searched[position], &column);
+        // The check was against all tables: a mark may name a row of another partition.
+        searched[position].mark = mark_of(own, &column);
     }
     Ok(())
 }
@@ -52,11 +52,17 @@ pub fn check_mark_column(
     }
     // NOT NULL is checked last: key columns are NOT NULL too, and the error above explains that case better. A table
     // without rows of its own cannot get that error. For such a table, NOT NULL is checked only if none is searched.
-    if own.is_none() && !searched.is_empty() {
-        return Ok(column);
+    if own.is_some() || searched.is_empty() {
+        check_takes_null(table, &column)?;
     }
+    Ok(column)
+}
+
+/// An error if the column, or its domain, is NOT NULL.
+fn check_takes_null(table: &Relation, column: &Column) -> Result<()> {
     if column.is_not_null {
-        return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message()?)
+        let message = unfit_message(table, column)?;
+        return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
             .with_detail("The column is NOT NULL, but a row without a near-duplicate gets NULL.")
             .with_hint("Run ALTER TABLE ... ALTER COLUMN ... DROP NOT NULL."));
     }
@@ -67,7 +73,7 @@ pub fn check_mark_column(
             pg_sys::domain_check(Datum::null(), true, column.data_type, no_cache, memory);
         }
     }
-    Ok(column)
+    Ok(())
 }
 
 fn unfit_message(table: &Relation, column: &Column) -> Result<String> {

@@ -9,7 +9,7 @@ use postgres::error::{Explain, Result, not_supported, user_error};
 
 use super::arguments::Arguments;
 use super::guard_expression::GuardExpressions;
-use super::mark_check::set_marks;
+use super::mark_check::set_mark_columns;
 use super::searched_table::SearchedTable;
 use super::source::check_has_source_of;
 use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND, SIMHASH_BLOCK};
@@ -84,7 +84,7 @@ impl Members {
     ) -> Result<Vec<SearchedTable>> {
         let mut searched = self.searched(arguments, schema)?;
         if let Some(mark) = &arguments.mark_column {
-            set_marks(&mut searched, mark)?;
+            set_mark_columns(&mut searched, mark)?;
         }
         Ok(searched)
     }

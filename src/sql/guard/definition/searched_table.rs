@@ -29,7 +29,7 @@ pub struct SearchedTable {
     /// The rows whose keys were last stored as marks of new rows. A search looks at them first: such a row, once
     /// updated, may be younger than thousands of its marked copies, which the indexes would find first.
     pub originals: RecentRows,
-    /// The mark column, once `set_marks` has set it; None if the guard does not mark.
+    /// The mark column, once `set_mark_columns` has set it; None if the guard does not mark.
     pub mark: Option<MarkColumn>,
 }
 

@@ -46,7 +46,7 @@ impl Disclosure {
         };
         Ok(Self {
             key,
-            closeness: Some(nearest.closeness).filter(|_| may_show(&searched.expressions.source.stored_row_columns)),
+            closeness: may_show(&searched.expressions.source.stored_row_columns).then_some(nearest.closeness),
             is_of_texts: matches!(nearest.closeness, Closeness::Resemblance(_)),
             has_hidden_rows: tables.iter().any(|&table| hides_rows(table, None)),
         })

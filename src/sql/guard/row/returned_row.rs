@@ -56,7 +56,7 @@ fn with_mark(row: NewRow<'_>, nearest: &NearDuplicate) -> Result<HeapTuple> {
         return Ok(row.without_mark());
     };
     let value = nearest_mark.value(&nearest.searched.primary_key, &nearest.primary_key)?;
-    // SAFETY: the trigger's table has this column, and the value is of its type, as `set_marks` has checked.
+    // SAFETY: the trigger's table has this column, and the value is of its type, as `set_mark_columns` has checked.
     Ok(unsafe { row.event.with_value(own_mark.column.into(), value) })
 }
 
