@@ -1,12 +1,17 @@
 //! Paths that search for near texts by the indexes on their bands.
 
+use std::cell::RefCell;
+
 use pgrx::pg_sys::{self, Oid};
 use postgres::catalog::index::ExpressionForm;
 use postgres::catalog::relation::Relation;
 use postgres::planner::base_relation::{BaseRelation, Costs};
 use postgres::planner::planner_info::Compared;
 use postgres::planner::row_estimate::ConditionEstimate;
+use postgres::text::TextArgument;
+use postgres::text_identity::CachedText;
 use simhash::criterion::TextCriterion;
+use simhash::fingerprint::options::Options;
 
 use super::estimate::MIN_SHARE_WITH_NEAR_ROW;
 use super::near_texts::{NearTexts, TextCondition};
@@ -31,6 +36,23 @@ struct TextSearch {
     shares: [Option<f64>; 2],
 }
 
+thread_local! {
+    /// The last queries whose values were known, the latest first. The planner asks for them once for each partition.
+    static CACHED_QUERIES: RefCell<Vec<CachedQuery>> = const { RefCell::new(Vec::new()) };
+}
+
+struct CachedQuery {
+    text: CachedText,
+    criterion: TextCriterion,
+    options: Options,
+    /// None if the text has no feature, or cannot be read.
+    keys: Option<TextKeys>,
+}
+
+/// How many queries are cached, for a statement that has several.
+const MAX_CACHED_QUERIES: usize = 4;
+/// The longest query that is cached, in bytes.
+const MAX_CACHED_BYTES: usize = 1 << 20;
 /// The share of the candidates that have the same numbers: PostgreSQL's default for an equality without statistics.
 const SHARE_SAME_NUMBERS: f64 = 1.0 / 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h
 
@@ -157,9 +179,7 @@ fn share_near(
     }
     let NearTexts { criterion, options, .. } = &condition.near;
     let text = relation.planner().known_value(condition.query).and_then(|query| query.text_argument());
-    // The cache has the keys of one text. So two texts in a query are read again for each partition. A text that cannot
-    // be read has no keys: the search will raise the error.
-    let keys = text.and_then(|text| TextKeys::of(text, *criterion, options).ok().flatten());
+    let keys = text.and_then(|text| cached_keys(text, *criterion, options));
     let band_share = |index: &BandIndex| {
         let band = index.key.expression(table)?.in_query(relation.relid());
         let value = match &keys {
@@ -172,4 +192,26 @@ fn share_near(
     };
     let shares: Vec<_> = indexes.into_iter().filter_map(band_share).collect();
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+}
+
+/// The keys that a search for a text looks up, cached for the last few texts; None if the text has no feature, or
+/// cannot be read.
+fn cached_keys(text: TextArgument<'_>, criterion: TextCriterion, options: &Options) -> Option<TextKeys> {
+    let identity = text.identity();
+    CACHED_QUERIES.with_borrow_mut(|queries| {
+        let is_this = |query: &CachedQuery| {
+            query.text.has_identity(identity) && query.criterion == criterion && query.options == *options
+        };
+        if let Some(position) = queries.iter().position(is_this) {
+            queries[..=position].rotate_right(1);
+            return queries[0].keys.clone();
+        }
+        let keys = TextKeys::of(text, criterion, options).ok().flatten();
+        let mut query = CachedText::default();
+        if query.store(identity, MAX_CACHED_BYTES) {
+            queries.truncate(MAX_CACHED_QUERIES - 1);
+            queries.insert(0, CachedQuery { text: query, criterion, options: options.clone(), keys: keys.clone() });
+        }
+        keys
+    })
 }
