@@ -105,9 +105,10 @@ pub fn add_analyze<'a>(
         // The band follows the columns of the scope.
         let band = wanted.scope().names().len();
         let lacks = |(_, index): &(_, Index)| index.is_valid && !index.has_statistics(&table, band);
-        member.is_indexable() && table.page_count() > 0 && existing[&member.oid].iter().any(lacks)
+        table.page_count() > 0 && existing[&member.oid].iter().any(lacks)
     };
-    if steps.iter().any(Step::builds) || family.iter().any(lacks_statistics) {
+    let mut indexable = family.iter().filter(|member| member.is_indexable());
+    if steps.iter().any(Step::builds) || indexable.any(lacks_statistics) {
         steps.extend(analyze_steps(family, "")?);
     }
     Ok(())
