@@ -37,6 +37,9 @@ class Conditions:
     def one_of(self, *choices):
         return self.rng.choice(choices)
 
+    def choose(self, *choices):
+        return choose(self.rng, *choices)
+
     def one_in(self, count):
         return self.rng.randrange(count) == 0
 
@@ -57,8 +60,7 @@ class Conditions:
         if self.parameters is None and self.one_in(20):
             return f"(SELECT max_distance FROM u WHERE id = {self.rng.randint(1, 30)} AND tag = 1 LIMIT 1)"
         this_year = "extract(year FROM now())::integer"
-        return choose(
-            self.rng,
+        return self.choose(
             (20, self.constant_distance),
             (6, lambda: "3"),
             # A stable function: the planner estimates its value.
@@ -75,8 +77,7 @@ class Conditions:
             return f"(SELECT fp FROM u AS same WHERE same.id = {other}.id LIMIT 1)"
         if self.may_read_t and self.one_in(12):
             return f"(SELECT max(fp) FROM t WHERE id <= {id} AND tag = 2)"
-        return choose(
-            self.rng,
+        return self.choose(
             (34, lambda: self.parameter("bigint", self.values.fingerprint())),
             (4, lambda: f"(SELECT fp FROM u WHERE id = {id} LIMIT 1)"),
             (1, lambda: "NULL::bigint"),
@@ -151,8 +152,7 @@ class Conditions:
         value = self.one_of("1", "ANY ('{1}')", "ANY (ARRAY[NULL, 1])", "ANY (ARRAY[1 + (SELECT 1)])")
         same_tag = f"{name}.tag = {other}.tag"
         first = another_condition()
-        return choose(
-            self.rng,
+        return self.choose(
             (1, lambda: f"({first} AND {another_condition()})"),
             (1, lambda: f"({first} OR {another_condition()})"),
             (1, lambda: f"(NOT {first})"),

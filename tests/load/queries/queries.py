@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass
 
-from choice import choose
 from conditions import FromItem
 from selects import Selects
 
@@ -78,8 +77,7 @@ class Queries(Selects):
         where = f"WHERE {self.condition(this)} {returning}"
         where_joined = f"WHERE {self.condition(this, other)} RETURNING this.id, this.tag, this.max_distance, this.fp"
         insert = f"INSERT INTO t AS this (id, tag, {column}) SELECT id + 1000, tag, {column} FROM t AS this"
-        statement = choose(
-            self.rng,
+        statement = self.choose(
             (1, lambda: f"DELETE FROM t AS this {where}"),
             (1, lambda: f"DELETE FROM t AS this USING {source} {where_joined}"),
             (2, lambda: f"UPDATE t AS this SET {assignment} {where}"),
@@ -98,8 +96,7 @@ class Queries(Selects):
         [context] = self.rng.choices(list(CONTEXTS), CONTEXTS.values())
         is_inside = context in ("cursor", "view", "function")
         self.parameters = [] if context == "prepared" else None
-        statement, after = choose(
-            self.rng,
+        statement, after = self.choose(
             (0 if is_inside else 1, self.change_of_t),
             (0 if is_inside else 2, lambda: (self.select_near(), None)),
             (2, lambda: (self.query_by_distance(), None)),

@@ -1,6 +1,5 @@
 """Random queries with conditions wherever a query may have one."""
 
-from choice import choose
 from conditions import Conditions, FromItem
 from tables import views
 
@@ -30,8 +29,7 @@ class Selects(Conditions):
             "(SELECT id, tag, max_distance, fp FROM t UNION"
             f" SELECT id, tag, max_distance, fp FROM u AS sub WHERE {near})",
         )
-        return choose(
-            self.rng,
+        return self.choose(
             (10, lambda: (f"t AS {name}", FromItem.of(self.searched, name))),
             (3, lambda: (f"u AS {name}", FromItem.of(self.other, name))),
             (6, lambda: of(self.rng.choice(derived))),
@@ -67,8 +65,7 @@ class Selects(Conditions):
         negated, near = self.one_of("", "NOT "), self.near(*items)
         exists = f"{negated}EXISTS (SELECT {inner_where}"
         order = f"{name}.fp <~> {self.values.fingerprint()}, {columns} LIMIT {self.rng.randrange(10)}"
-        return choose(
-            self.rng,
+        return self.choose(
             (5, lambda: f"SELECT {columns} {where}"),
             (1, lambda: f"SELECT {columns}, {near}, {condition} FROM {source}"),
             (1, lambda: f"SELECT {columns} {where} ORDER BY {order}"),
@@ -159,8 +156,7 @@ class Selects(Conditions):
                 f" LIMIT {self.rng.randrange(4)}) AS nearest WHERE b.id < 30"
             )
 
-        where = choose(
-            self.rng,
+        where = self.choose(
             (3, lambda: ""),
             (1, lambda: f"WHERE «{fingerprint}¦{query}¦{self.constant_distance()}»"),
             (1 if self.parameters is None else 0, lambda: f"WHERE {self.condition(item)}"),
@@ -168,8 +164,7 @@ class Selects(Conditions):
         )
         distance, limit = distance_from(query), self.one_of("", *2 * (f"LIMIT {self.rng.randrange(40)}",))
         rows = f"{distance} AS distance FROM {source} {where} ORDER BY distance"
-        return choose(
-            self.rng,
+        return self.choose(
             (5, lambda: ordered(f"distance {limit}")),
             (1, lambda: ordered(f"distance {self.one_of('DESC', 'NULLS FIRST', 'DESC NULLS LAST')} {limit}")),
             (2, lambda: f"SELECT min({distance}), max({distance}), count(*) FROM {source} {where}"),
