@@ -87,6 +87,38 @@ impl FeatureSet {
         self.hashes.iter().enumerate().map(move |(index, hash)| (*hash, weight(index)))
     }
 
+    /// The features and pairs by their hashes, in ascending order.
+    pub fn hashes(&self) -> &[u64] {
+        &self.hashes
+    }
+
+    /// Whether a weight differs from 1.
+    pub fn is_weighted(&self) -> bool {
+        !self.weights.is_empty()
+    }
+
+    /// Stores the prefix of this set in `prefix`: the features that come first in the order of their levels and hashes,
+    /// and whether they are in the short prefix ([prefixes](crate::pairs)). A level is less than 64.
+    pub fn prefix(&self, level: impl Fn(u64) -> u8, least: f64, prefix: &mut Vec<(u64, bool)>) -> Result<()> {
+        /// More than the errors of rounding.
+        const ROUNDING: f64 = 1e-9;
+        let [short, long] =
+            [2.0 * least / (1.0 + least), least].map(|share| (self.total as f64 * share * (1.0 - ROUNDING)) as u128);
+        let levels = self.hashes.iter().fold(0u64, |levels, hash| levels | 1 << level(*hash));
+        let mut rest = self.total;
+        prefix.clear();
+        for next in (0..u64::BITS as u8).filter(|level| levels >> level & 1 == 1) {
+            for (hash, weight) in self.hashes_and_weights().filter(|(hash, _)| level(*hash) == next) {
+                if rest < long {
+                    return Ok(());
+                }
+                push(prefix, (hash, rest >= short))?;
+                rest -= u128::from(weight);
+            }
+        }
+        Ok(())
+    }
+
     pub fn memory(&self) -> usize {
         size_of::<Self>() + self.hashes.capacity() * 8 + self.weights.capacity() * 8
     }

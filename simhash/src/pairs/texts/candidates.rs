@@ -4,9 +4,8 @@
 //! band, are compared by their sketches until each is known to be in such a pair, or is compared with all others. So
 //! among rows that are near each other, each is compared with one or two.
 //!
-//! If all rows of a bucket are refuted, each is compared with each, which takes about 2 ns a pair: 10 s for a hundred
-//! thousand texts of one template that resemble each other by .7. Sketches refute too few of the texts that resemble
-//! each other almost enough. Then their features are compared: 3 s for ten thousand of resemblance .8.
+//! If many rows of a bucket are refuted, most of them probably come from one template. Then all rows of the bucket are
+//! candidates, and their features are compared.
 
 use super::sketches::TextSketches;
 use crate::criterion::TextCriterion;
@@ -17,6 +16,9 @@ use crate::ticking::{NUMBERS_BETWEEN_TICKS, sort, ticking};
 
 /// Stands for the number of a bucket where there is none.
 pub const NO_BUCKET: u32 = u32::MAX;
+/// Most rows of a bucket that the sketches of another one are compared with. More comparisons would take longer than
+/// reading the text.
+const MAX_COMPARED_SKETCHES: usize = 512;
 /// Most items that are sorted at once, in 8 MB. More are sorted in parts, each with the keys of one remainder.
 const SORTED_ITEMS: usize = 1 << 20;
 
@@ -40,7 +42,7 @@ pub struct Buckets {
 
 impl Candidates {
     /// Finds all candidates. In addition to the sketches, needs 4 bytes for each row, and 8 MB; or up to 8 for each row
-    /// if most share a band. If the rows that share one band are all refuted, needs up to 80 more for each of them.
+    /// if most share a band.
     pub fn new(sketches: TextSketches, tick: &dyn Fn()) -> Result<Self> {
         let TextSketches { criterion, comparison, sketches, bands } = sketches;
         let mut buckets = with_capacity(bands.len())?;
@@ -69,6 +71,11 @@ impl Candidates {
 
     pub fn len(&self) -> usize {
         self.rows.len()
+    }
+
+    /// Whether two candidates share a bucket.
+    pub fn share_bucket(&self, a: usize, b: usize) -> bool {
+        self.buckets.iter().any(|Buckets { numbers, .. }| numbers[a] == numbers[b] && numbers[a] != NO_BUCKET)
     }
 
     /// Whether a candidate may still be near another one.
@@ -153,14 +160,27 @@ impl<'a> Finder<'a> {
         self.in_bucket.clear();
         for &item in &*items {
             self.add(item as u32, buckets)?;
+            if self.refuted.len() == MAX_COMPARED_SKETCHES {
+                return self.fill_with_all(items, buckets);
+            }
         }
         buckets.count += u32::from(!self.in_bucket.is_empty());
+        Ok(())
+    }
+
+    /// Fills the next bucket with all items that have the key.
+    pub fn fill_with_all(&mut self, items: &[u64], buckets: &mut Buckets) -> Result<()> {
+        for &item in ticking(items, self.tick) {
+            buckets.numbers[item as u32 as usize] = buckets.count;
+        }
+        buckets.count += 1;
         Ok(())
     }
 
     /// Compares an item with earlier ones with the same key. If it may be near any, puts it and them into the bucket.
     fn add(&mut self, item: u32, buckets: &mut Buckets) -> Result<()> {
         let may_be_near = self.put_refuted_in_bucket(item, buckets)?
+            || self.in_bucket.len() > MAX_COMPARED_SKETCHES
             || (0..self.in_bucket.len()).rev().any(|i| self.may_resemble(self.in_bucket[i], item, self.most_different));
         if may_be_near {
             return self.put_in_bucket(item, buckets);

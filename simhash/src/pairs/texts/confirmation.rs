@@ -2,10 +2,12 @@
 //!
 //! Rows are read in ascending order, because a caller may have them on disk. A row whose features stay in memory is
 //! held. Each row is compared with the held ones before it, if it shares a band with them and the sketches do not
-//! refute it. If what is held exceeds the budget, no more rows are held in this pass, and the next pass begins with the
+//! refute it. In a bucket with many held rows, only those are compared that share a rare feature ([`super::prefixes`]).
+//! If what is held exceeds the budget, no more rows are held in this pass, and the next pass begins with the
 //! first row that was not held: by then, all held ones are compared with all later rows.
 
-use super::candidates::{Candidates, NO_BUCKET};
+use super::candidates::Candidates;
+use super::prefixes::PrefixIndex;
 use super::sketches::TextSketches;
 use crate::error::Result;
 use crate::fingerprint::feature_set::FeatureSet;
@@ -15,6 +17,9 @@ use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS, ticking};
 
 /// The index that stands for no candidate.
 const NO_INDEX: u32 = u32::MAX;
+/// Most held candidates of a bucket that the next one is compared with. In a larger bucket, it is compared with those
+/// that the [`PrefixIndex`] finds.
+const MAX_IN_CHAIN: u32 = 128;
 
 /// The purpose of a confirmation: clusters, or kept rows. A candidate is named by its position in [`Candidates`].
 pub trait Outcome: Sized {
@@ -41,10 +46,9 @@ pub trait Outcome: Sized {
 
 /// Reads the texts of rows that may be near another one.
 ///
-/// Needs the memory of the [`TextSketches`], 12 bytes for each row and, if the rows that share one band are all
-/// refuted, up to 80 for each of them; afterwards, with six bands, up to 93 for each candidate; and memory for
-/// features: the budget and one text. A tick is called at least every few milliseconds. If it panics, the confirmation
-/// can only be dropped.
+/// Needs the memory of the [`TextSketches`] and 12 bytes for each row; afterwards, with six bands, up to 105 for each
+/// candidate; and memory for features: the budget and one text. A tick is called at least every few milliseconds. If it
+/// panics, the confirmation can only be dropped.
 pub struct Confirmation<O> {
     rows: usize,
     /// Bytes for the candidates that are held.
@@ -60,17 +64,23 @@ pub struct Confirmation<O> {
     is_requested: bool,
     /// The held candidates that the next one is compared with: how much both differ at least, and the index in `held`.
     compared: Vec<(i64, u32)>,
+    /// Whether the next candidate is also compared with those that the prefixes find.
+    needs_prefixes: bool,
+    /// Steps of loops since the last tick.
+    steps: usize,
 }
 
 /// The candidates that are held.
 struct Held {
     candidates: Vec<HeldCandidate>,
     features: Vec<FeatureSet>,
-    /// For each band and bucket, the index of the bucket's last candidate, or [`NO_INDEX`].
-    last: Vec<Vec<u32>>,
+    /// For each band and bucket, the held candidates.
+    chains: Vec<Vec<Chain>>,
     /// For each candidate and band, the index of the candidate before it in its bucket, or [`NO_INDEX`].
     before: Vec<u32>,
-    /// Bytes that the candidates and their features take.
+    /// The prefixes of the candidates that are in a large bucket.
+    prefixes: Option<PrefixIndex>,
+    /// Bytes that the candidates and their features take, without the prefixes.
     memory: usize,
 }
 
@@ -79,7 +89,19 @@ struct HeldCandidate {
     sketch: DifferenceSketch,
     /// The position of the last candidate that found this one in one of its buckets; at first its own position.
     met_by: u32,
+    /// Whether its prefix is in the index.
+    has_prefix: bool,
 }
+
+/// The held candidates of a bucket.
+#[derive(Clone, Copy)]
+struct Chain {
+    /// The index of the last one, or [`NO_INDEX`].
+    last: u32,
+    len: u32,
+}
+
+const NO_CHAIN: Chain = Chain { last: NO_INDEX, len: 0 };
 
 impl<O: Outcome> Confirmation<O> {
     /// Finds the candidates. `budget` is in bytes.
@@ -98,6 +120,8 @@ impl<O: Outcome> Confirmation<O> {
             position: 0,
             is_requested: false,
             compared: Vec::new(),
+            needs_prefixes: false,
+            steps: 0,
         })
     }
 
@@ -110,7 +134,7 @@ impl<O: Outcome> Confirmation<O> {
             }
             if self.position < self.candidates.len() {
                 self.list_compared(tick)?;
-                self.is_requested = !self.compared.is_empty() || self.is_held();
+                self.is_requested = !self.compared.is_empty() || self.needs_prefixes || self.is_held();
                 self.position += usize::from(!self.is_requested);
                 continue;
             }
@@ -134,10 +158,13 @@ impl<O: Outcome> Confirmation<O> {
         // A tick takes less time than reading a text.
         tick();
         if let Some(features) = features {
+            if self.needs_prefixes {
+                self.list_by_prefixes(&features, tick)?;
+            }
             self.compare(&features, tick);
             if self.is_held() {
-                self.held.push(self.position, features, &self.candidates)?;
-                self.next_pass = (self.held.memory > self.budget).then_some(self.position + 1);
+                self.held.push(self.position, features, &self.candidates, tick)?;
+                self.next_pass = (self.held.memory() > self.budget).then_some(self.position + 1);
             }
         }
         self.position += 1;
@@ -162,39 +189,45 @@ impl<O: Outcome> Confirmation<O> {
             && self.candidates.is_candidate(self.position)
     }
 
-    /// Lists the candidates that the next one is compared with.
+    /// Lists the candidates that the next one is compared with, except those that only the prefixes find.
     fn list_compared(&mut self, tick: &dyn Fn()) -> Result<()> {
-        let Self { candidates, outcome, held, position, .. } = self;
-        let (position, bands) = (*position as u32, candidates.buckets.len());
-        let sketch = &candidates.sketches[position as usize];
-        self.compared.clear();
-        let mut met = 0;
-        for (band, (buckets, last)) in candidates.buckets.iter().zip(&held.last).enumerate() {
-            let bucket = buckets.numbers[position as usize];
-            if bucket == NO_BUCKET {
+        let Self { candidates, outcome, held, position, compared, .. } = self;
+        let (position, bands) = (*position, candidates.buckets.len());
+        compared.clear();
+        self.needs_prefixes = false;
+        for (band, (buckets, chains)) in candidates.buckets.iter().zip(&held.chains).enumerate() {
+            let Some(chain) = chains.get(buckets.numbers[position] as usize) else { continue };
+            if chain.is_large() {
+                self.needs_prefixes = true;
                 continue;
             }
-            let mut next = last[bucket as usize];
+            let mut next = chain.last;
             while next != NO_INDEX {
-                let index = next;
-                next = held.before[index as usize * bands + band];
-                met += 1;
-                if met % NUMBERS_BETWEEN_TICKS == 0 {
-                    tick();
+                let index = next as usize;
+                if let Some(difference) = held.candidates[index].meet(position, candidates, outcome) {
+                    push(compared, (difference, next))?;
                 }
-                let other = &mut held.candidates[index as usize];
-                if other.met_by == position {
-                    continue;
-                }
-                other.met_by = position;
-                let Some(least) = outcome.least_resemblance(other.position, position) else { continue };
-                let difference = candidates.comparison.difference(&other.sketch, sketch);
-                if MostDifferent::with_resemblance(least).allows(difference, &other.sketch, sketch) {
-                    push(&mut self.compared, (difference, index))?;
-                }
+                next = held.before[index * bands + band];
+            }
+            self.steps += chain.len as usize;
+            if self.steps >= NUMBERS_BETWEEN_TICKS {
+                self.steps = 0;
+                tick();
             }
         }
         Ok(())
+    }
+
+    /// Adds to the list the candidates in large buckets that the next one is compared with.
+    fn list_by_prefixes(&mut self, features: &FeatureSet, tick: &dyn Fn()) -> Result<()> {
+        let Self { candidates, outcome, held, position, compared, .. } = self;
+        let Some(prefixes) = &mut held.prefixes else { return Ok(()) };
+        let meet = |index: u32| {
+            let other = &mut held.candidates[index as usize];
+            let difference = other.meet(*position, candidates, outcome)?;
+            candidates.share_bucket(other.position as usize, *position).then_some(difference)
+        };
+        prefixes.find(features, meet, compared, tick)
     }
 
     /// Compares the next candidate with others, those first that probably resemble it most.
@@ -220,38 +253,95 @@ impl<O: Outcome> Confirmation<O> {
     }
 }
 
+impl HeldCandidate {
+    /// How much this candidate and the next one differ at least; None if they have met before, or are not to be
+    /// compared.
+    fn meet(&mut self, next: usize, candidates: &Candidates, outcome: &mut impl Outcome) -> Option<i64> {
+        if std::mem::replace(&mut self.met_by, next as u32) == next as u32 {
+            return None;
+        }
+        let least = outcome.least_resemblance(self.position, next as u32)?;
+        let sketch = &candidates.sketches[next];
+        let difference = candidates.comparison.difference(&self.sketch, sketch);
+        MostDifferent::with_resemblance(least).allows(difference, &self.sketch, sketch).then_some(difference)
+    }
+}
+
+impl Chain {
+    fn is_large(self) -> bool {
+        self.len > MAX_IN_CHAIN
+    }
+}
+
 impl Held {
     fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self> {
-        let mut last = Vec::new();
+        let mut chains = Vec::new();
         for buckets in &candidates.buckets {
-            push(&mut last, filled(buckets.count as usize, NO_INDEX, tick)?)?;
+            push(&mut chains, filled(buckets.count as usize, NO_CHAIN, tick)?)?;
         }
-        Ok(Self { candidates: Vec::new(), features: Vec::new(), last, before: Vec::new(), memory: 0 })
+        Ok(Self { candidates: Vec::new(), features: Vec::new(), chains, before: Vec::new(), prefixes: None, memory: 0 })
     }
 
-    fn push(&mut self, position: usize, features: FeatureSet, candidates: &Candidates) -> Result<()> {
+    fn push(&mut self, position: usize, features: FeatureSet, candidates: &Candidates, tick: &dyn Fn()) -> Result<()> {
         let index = self.candidates.len() as u32;
-        self.before.try_reserve(candidates.buckets.len())?;
-        for (buckets, last) in candidates.buckets.iter().zip(&mut self.last) {
-            let last = last.get_mut(buckets.numbers[position] as usize);
-            self.before.push(last.map_or(NO_INDEX, |last| std::mem::replace(last, index)));
-        }
         self.memory += features.memory() + size_of::<HeldCandidate>() + candidates.buckets.len() * size_of::<u32>();
         push(&mut self.features, features)?;
-        let (position, sketch) = (position as u32, candidates.sketches[position]);
-        push(&mut self.candidates, HeldCandidate { position, sketch, met_by: position })
+        let sketch = candidates.sketches[position];
+        let held = HeldCandidate { position: position as u32, sketch, met_by: position as u32, has_prefix: false };
+        push(&mut self.candidates, held)?;
+        self.before.try_reserve(candidates.buckets.len())?;
+        let mut is_in_large = false;
+        for (buckets, chains) in candidates.buckets.iter().zip(&mut self.chains) {
+            let chain = chains.get_mut(buckets.numbers[position] as usize);
+            self.before.push(chain.as_ref().map_or(NO_INDEX, |chain| chain.last));
+            if let Some(chain) = chain {
+                *chain = Chain { last: index, len: chain.len + 1 };
+                is_in_large |= chain.is_large();
+            }
+        }
+        if is_in_large { self.add_prefixes(position, candidates, tick) } else { Ok(()) }
+    }
+
+    /// Adds to the prefixes the last candidate, and all others of buckets that it has made large.
+    fn add_prefixes(&mut self, position: usize, candidates: &Candidates, tick: &dyn Fn()) -> Result<()> {
+        let prefixes = match &mut self.prefixes {
+            Some(prefixes) => prefixes,
+            none => none.insert(PrefixIndex::new(candidates.criterion.resemblance, tick)?),
+        };
+        for (band, (buckets, chains)) in candidates.buckets.iter().zip(&self.chains).enumerate() {
+            let Some(chain) = chains.get(buckets.numbers[position] as usize) else { continue };
+            let mut next = if chain.is_large() { chain.last } else { NO_INDEX };
+            while let Some(held) = self.candidates.get_mut(next as usize) {
+                if !std::mem::replace(&mut held.has_prefix, true) {
+                    prefixes.add(next, &self.features[next as usize], tick)?;
+                }
+                if chain.len > MAX_IN_CHAIN + 1 {
+                    break; // The bucket was large before.
+                }
+                next = self.before[next as usize * candidates.buckets.len() + band];
+            }
+        }
+        if prefixes.needs_order() {
+            prefixes.order(|index| &self.features[index as usize], tick)?;
+        }
+        Ok(())
+    }
+
+    fn memory(&self) -> usize {
+        self.memory + self.prefixes.as_ref().map_or(0, PrefixIndex::memory)
     }
 
     fn clear(&mut self, candidates: &Candidates, tick: &dyn Fn()) {
         ticking(self.features.drain(..), tick).for_each(drop);
         for held in ticking(self.candidates.drain(..), tick) {
-            for (buckets, last) in candidates.buckets.iter().zip(&mut self.last) {
-                if let Some(last) = last.get_mut(buckets.numbers[held.position as usize] as usize) {
-                    *last = NO_INDEX;
+            for (buckets, chains) in candidates.buckets.iter().zip(&mut self.chains) {
+                if let Some(chain) = chains.get_mut(buckets.numbers[held.position as usize] as usize) {
+                    *chain = NO_CHAIN;
                 }
             }
         }
         self.before.clear();
+        self.prefixes = None;
         self.memory = 0;
     }
 }

@@ -2,14 +2,15 @@
 //!
 //! Near texts are found by their [`sketches`]: those that share a band are [`candidates`]. [`confirmation`] reads the
 //! texts of candidates and compares their features, to find the clusters of [`confirmed`] near-duplicates, by
-//! [`stars`], or the rows that are [`kept`] if each row that duplicates an earlier one is dropped. [`in_memory`] does
-//! it for texts that are all in memory.
+//! [`stars`], or the rows that are [`kept`] if each row that duplicates an earlier one is dropped. Where many share a
+//! band, [`prefixes`] say which to compare. [`in_memory`] does it for texts that are all in memory.
 
 mod candidates;
 mod confirmation;
 mod confirmed;
 mod in_memory;
 mod kept;
+mod prefixes;
 mod sketches;
 mod stars;
 

@@ -8,6 +8,9 @@ use crate::fingerprint::sketch::MostDifferent;
 use crate::memory::{filled, indexes, push};
 use crate::pairs::forest::Forest;
 
+/// Most stars of a bucket that another one is compared with. If there are more, and these are small, the rows are
+/// compared by their prefixes.
+const MAX_STARS: usize = 128;
 /// More than the rounding errors of resemblances.
 const ROUNDING: f64 = 1e-9;
 
@@ -79,6 +82,11 @@ impl Finder<'_> {
             let list = if star.iter().any(is_ray) { &mut with_rays } else { &mut without_rays };
             push(list, start..start + star.len())?;
             start += star.len();
+        }
+        let stars_of_bucket = candidates.chunk_by(|a, b| upper(*a) == upper(*b));
+        let pairs_within: u64 = stars_of_bucket.map(|star| (star.len() as u64).pow(2)).sum();
+        if with_rays.len() > MAX_STARS && pairs_within < (with_rays.len() * MAX_STARS) as u64 {
+            return self.fill_with_all(candidates, buckets);
         }
         let mut is_filled = false;
         for (number, star) in with_rays.iter().enumerate() {

@@ -1,0 +1,214 @@
+//! Finds the sets of features that may resemble another one, by the features that few sets have.
+//!
+//! The texts of one template share bands, and need not be near each other. To compare each of a hundred thousand with
+//! each takes hours. But near texts also share what is rare. The features are ordered by the number of sets that have
+//! them, rare ones first. Two sets of resemblance c have at least a share c of each one's weight in common. So in this
+//! order the first common feature is in each set's *prefix*: not within the last part, of less than this share of the
+//! set's weight. In the lighter set, the common share is at least 2c / (1 + c), so the feature is in its *short* prefix
+//! (prefix filtering: Chaudhuri, Ganti, Kaushik, ICDE 2006; Xiao, Wang, Lin, Yu, WWW 2008).
+//!
+//! For example, with a resemblance of .84, a prefix has the rarest 16 % of the features, a short one 9 %. If a letter
+//! has more words of its own than that, only these words are looked up.
+
+use std::collections::HashMap;
+
+use crate::error::Result;
+use crate::fingerprint::feature_set::FeatureSet;
+use crate::memory::{filled, push};
+use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
+
+/// The number of counts of sets. Features whose hashes have the same highest bits share a count.
+const COUNTS: usize = 1 << 20;
+/// The number of an entry that stands for none.
+const NO_ENTRY: u32 = u32::MAX;
+/// Ends a list of keys.
+const END: u64 = u64::MAX;
+
+/// The prefixes of sets of features, by the features.
+pub struct PrefixIndex {
+    /// The least resemblance of the sets that are found.
+    least: f64,
+    /// The numbers of sets that have a feature.
+    counts: Vec<u32>,
+    /// The order of the features: the number of digits that each count had when the order was chosen.
+    levels: Vec<u8>,
+    /// For each feature the last entry of a set that has it in its short prefix, and that of a set that has it only in
+    /// its prefix.
+    last: HashMap<u64, [u32; 2]>,
+    entries: Vec<Entry>,
+    sets: Vec<Set>,
+    /// The keys of the sets' prefixes, each list with an [`END`].
+    keys: Vec<u64>,
+    /// The features of all sets.
+    features: usize,
+    /// The entries that have been read since the order was chosen.
+    read: usize,
+    /// The prefix of the last set: its features, whether they are in its short prefix, and its keys.
+    prefix: Vec<(u64, bool)>,
+    prefix_keys: Vec<u64>,
+}
+
+/// A set that has a feature in its prefix.
+#[derive(Clone, Copy)]
+struct Entry {
+    /// The set's position in `sets`.
+    set: u32,
+    /// The entry before it with the same feature.
+    before: u32,
+}
+
+/// A set that was added.
+#[derive(Clone, Copy)]
+struct Set {
+    /// The number that the caller knows it by.
+    number: u32,
+    len: u32,
+    /// Where its keys begin.
+    keys: usize,
+}
+
+impl PrefixIndex {
+    pub fn new(least: f64, tick: &dyn Fn()) -> Result<Self> {
+        Ok(Self {
+            least,
+            counts: filled(COUNTS, 0, tick)?,
+            levels: filled(COUNTS, 0, tick)?,
+            last: HashMap::new(),
+            entries: Vec::new(),
+            sets: Vec::new(),
+            keys: Vec::new(),
+            features: 0,
+            read: 0,
+            prefix: Vec::new(),
+            prefix_keys: Vec::new(),
+        })
+    }
+
+    /// Adds a set.
+    pub fn add(&mut self, number: u32, set: &FeatureSet, tick: &dyn Fn()) -> Result<()> {
+        for hash in ticking(set.hashes(), tick) {
+            let count = &mut self.counts[count_of(*hash)];
+            *count = count.saturating_add(1);
+        }
+        self.features += set.hashes().len();
+        self.add_prefix(number, set)
+    }
+
+    /// Appends to `found` all sets that may resemble this one, each with what `meet` says of it. It is called with the
+    /// number of each set that shares a feature of the prefixes, once or more often, and says None of those that are
+    /// not sought.
+    pub fn find<T>(
+        &mut self,
+        set: &FeatureSet,
+        mut meet: impl FnMut(u32) -> Option<T>,
+        found: &mut Vec<(T, u32)>,
+        tick: &dyn Fn(),
+    ) -> Result<()> {
+        self.read_prefix(set)?;
+        for (hash, is_short) in &self.prefix {
+            let Some(lists) = self.last.get(hash) else { continue };
+            for &last in &lists[..1 + usize::from(*is_short)] {
+                let mut next = last;
+                while next != NO_ENTRY {
+                    let Entry { set: other, before } = self.entries[next as usize];
+                    next = before;
+                    self.read += 1;
+                    if self.read.is_multiple_of(NUMBERS_BETWEEN_TICKS) {
+                        tick();
+                    }
+                    let other = &self.sets[other as usize];
+                    if let Some(met) = meet(other.number)
+                        && self.may_resemble(set, other)
+                    {
+                        push(found, (met, other.number))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the prefixes of the last set and another one do not refute that these resemble each other.
+    fn may_resemble(&self, set: &FeatureSet, other: &Set) -> bool {
+        if set.is_weighted() {
+            return true;
+        }
+        let (a, b) = (&self.prefix_keys, &self.keys[other.keys..]);
+        let (len, len_of_other) = (set.hashes().len(), other.len as usize);
+        let needed = ((len + len_of_other) as f64 * self.least / (1.0 + self.least) * (1.0 - 1e-9)) as usize;
+        let (mut i, mut j, mut common) = (0, 0, 0);
+        while a[i] != END && b[j] != END {
+            let (x, y) = (a[i], b[j]);
+            common += usize::from(x == y);
+            i += usize::from(x <= y);
+            j += usize::from(y <= x);
+            if common + (len - i).min(len_of_other - j) < needed {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether as many entries have been read since the order was chosen as the sets have features: about what it costs
+    /// to choose another order.
+    pub fn needs_order(&self) -> bool {
+        self.read > self.features
+    }
+
+    /// Orders the features by the sets that have them now. `set` returns a set by its number.
+    pub fn order<'a>(&mut self, set: impl Fn(u32) -> &'a FeatureSet, tick: &dyn Fn()) -> Result<()> {
+        for (level, count) in ticking(self.levels.iter_mut().zip(&self.counts), tick) {
+            *level = (u32::BITS - count.leading_zeros()) as u8;
+        }
+        self.last.clear();
+        self.entries.clear();
+        self.keys.clear();
+        self.read = 0;
+        for Set { number, .. } in std::mem::take(&mut self.sets) {
+            tick();
+            self.add_prefix(number, set(number))?;
+        }
+        Ok(())
+    }
+
+    fn add_prefix(&mut self, number: u32, set: &FeatureSet) -> Result<()> {
+        self.read_prefix(set)?;
+        let position = self.sets.len() as u32;
+        self.last.try_reserve(self.prefix.len())?;
+        for (hash, is_short) in &self.prefix {
+            let last = &mut self.last.entry(*hash).or_insert([NO_ENTRY; 2])[usize::from(!*is_short)];
+            let before = std::mem::replace(last, self.entries.len() as u32);
+            push(&mut self.entries, Entry { set: position, before })?;
+        }
+        push(&mut self.sets, Set { number, len: set.hashes().len() as u32, keys: self.keys.len() })?;
+        self.keys.try_reserve(self.prefix_keys.len())?;
+        self.keys.extend_from_slice(&self.prefix_keys);
+        Ok(())
+    }
+
+    fn read_prefix(&mut self, set: &FeatureSet) -> Result<()> {
+        let Self { least, levels, prefix, prefix_keys, .. } = self;
+        let level = |hash| levels[count_of(hash)];
+        set.prefix(level, *least, prefix)?;
+        prefix_keys.clear();
+        prefix_keys.try_reserve(prefix.len() + 1)?;
+        // Two features with the same key count as common, which refutes nothing.
+        prefix_keys.extend(prefix.iter().map(|(hash, _)| u64::from(level(*hash)) << 56 | hash >> 8));
+        prefix_keys.push(END);
+        Ok(())
+    }
+
+    /// The bytes that it takes, about; too many for anyone if the numbers of its entries come to an end.
+    pub fn memory(&self) -> usize {
+        if self.entries.len() > NO_ENTRY as usize / 2 {
+            return usize::MAX / 2;
+        }
+        let entries = self.entries.capacity() * size_of::<Entry>() + self.sets.capacity() * size_of::<Set>();
+        COUNTS * 5 + self.last.capacity() * 18 + entries + self.keys.capacity() * 8
+    }
+}
+
+/// The position of a feature's count.
+fn count_of(hash: u64) -> usize {
+    (hash >> (u64::BITS - COUNTS.ilog2())) as usize
+}
