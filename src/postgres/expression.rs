@@ -156,9 +156,20 @@ impl Expression {
 
     /// The expressions of the tree, each before those within it.
     pub fn parts(self) -> Vec<Expression> {
-        let mut parts: Vec<Expression> = Vec::new();
-        // SAFETY: the expression is valid, and the walker's argument is this.
-        unsafe { guarded(|| add_parts(self.as_ptr(), (&raw mut parts).cast())) };
+        let (mut parts, mut rest) = (Vec::new(), vec![self]);
+        // PostgreSQL's walkers would recurse, and this code would need more stack for that than the rest of a query.
+        while let Some(part) = rest.pop() {
+            // Lists, and WHEN of CASE, have parts but are not expressions.
+            if !matches!(part.tag(), NodeTag::T_List | NodeTag::T_CaseWhen) {
+                push(&mut parts, part);
+            }
+            let first = rest.len();
+            // SAFETY: the node is valid, and the argument is what `add_part` takes.
+            unsafe {
+                guarded(|| pg_sys::expression_tree_walker(part.as_ptr(), Some(add_part), (&raw mut rest).cast()))
+            };
+            rest[first..].reverse();
+        }
         parts
     }
 
@@ -424,16 +435,14 @@ impl Expression {
 }
 
 #[pg_guard]
-unsafe extern "C-unwind" fn add_parts(node: *mut pg_sys::Node, parts: *mut c_void) -> bool {
+unsafe extern "C-unwind" fn add_part(node: *mut pg_sys::Node, parts: *mut c_void) -> bool {
     // SAFETY: PostgreSQL passes a valid node, or null, and the argument of `Expression::parts`.
     unsafe {
-        let Some(part) = Expression::new(node) else { return false };
-        // Lists, and WHEN of CASE, have parts but are not expressions.
-        if !matches!(part.tag(), NodeTag::T_List | NodeTag::T_CaseWhen) {
+        if let Some(part) = Expression::new(node) {
             push(&mut *parts.cast::<Vec<Expression>>(), part);
         }
-        pg_sys::expression_tree_walker(node, Some(add_parts), parts)
     }
+    false
 }
 
 #[pg_guard]

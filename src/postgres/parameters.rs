@@ -4,12 +4,23 @@ use std::ffi::CStr;
 
 use pgrx::prelude::*;
 
-use super::error::Result;
+use super::error::{Explain, Result, user_error};
 use super::list::nodes;
 use super::text::{TextArgument, decode};
 
+/// The limit on the length of the parameters, in bytes: code that handles them may allocate it without asking.
+const MAX_BYTES: usize = 1 << 16;
+
 /// The names and values of the parameters. PostgreSQL raises an error if it cannot read the text.
 pub fn parameters(text: TextArgument<'_>) -> Result<Vec<(String, String)>> {
+    let len = text.detoast().len();
+    if len > MAX_BYTES {
+        return Err(user_error(
+            PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            format!("parameters are {len} bytes long"),
+        )
+        .with_detail(format!("At most {MAX_BYTES} are read.")));
+    }
     // SAFETY: the argument is a `text`, of which PostgreSQL makes a list of definitions, each with a name and a value.
     // Both are NUL-terminated.
     unsafe {

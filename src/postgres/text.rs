@@ -155,9 +155,12 @@ pub fn to_server(text: &str) -> Result<CString> {
     if text.contains('\0') {
         return Err(user_error(PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE, "text contains a NUL"));
     }
-    let mut bytes = Vec::with_capacity(text.len());
+    let mut bytes = Vec::new();
     for (plain, raw) in split_raw(text) {
-        bytes.extend(recode(plain.as_bytes(), pg_sys::pg_any_to_server));
+        let plain = recode(plain.as_bytes(), pg_sys::pg_any_to_server);
+        // One byte more, for the NUL.
+        bytes.try_reserve(plain.len() + raw.len() + 1).map_err(Error::from).map_err(algorithm_error)?;
+        bytes.extend(plain);
         bytes.extend(raw);
     }
     Ok(CString::new(bytes).expect("only U+0000 is encoded with a NUL"))

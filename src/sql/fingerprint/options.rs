@@ -36,7 +36,8 @@ struct CachedDocument<T> {
 
 /// The limit on the length of a document, in bytes: enough for a thousand weights of long features.
 const MAX_DOCUMENT_BYTES: usize = 128 << 10;
-/// The memory that the JSON parser and the map of weights take for each byte of a document, in bytes: 5 MB at most.
+/// The memory that the JSON parser and the map of weights take for each byte of a document, in bytes. For a jsonb whose
+/// text is much longer than its binary form, that is 45 MB at most.
 const MEMORY_PER_BYTE: usize = 40;
 /// The number of documents that are cached: a row may have several fingerprints. With their options, documents of a
 /// thousand weights take 100 kB, and the largest ones 12 MB; criteria take as much.
@@ -99,12 +100,12 @@ impl<T: Clone> DocumentCache<T> {
             return Ok(cached[0].parsed.clone());
         }
         drop(cached);
+        // SAFETY: an argument or a constant of type jsonb.
+        let json = if is_jsonb { Cow::Owned(unsafe { to_json(bytes) }?) } else { Cow::Borrowed(bytes) };
         // Memory to read the document, and to report an error in it, must be available. If the JSON parser got no
         // memory, or PostgreSQL none for an error with a long key, the process would end, and PostgreSQL would end all
         // sessions.
-        check_available(bytes.len() * MEMORY_PER_BYTE).map_err(algorithm_error)?;
-        // SAFETY: an argument or a constant of type jsonb.
-        let json = if is_jsonb { Cow::Owned(unsafe { to_json(bytes) }) } else { Cow::Borrowed(bytes) };
+        check_available(json.len() * MEMORY_PER_BYTE).map_err(algorithm_error)?;
         let json = decode(&json)?.as_str();
         let parsed = from_json(json).map_err(|invalid| invalid_options(invalid, malformed))?;
         let mut cached = self.0.borrow_mut();

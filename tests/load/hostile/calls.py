@@ -234,6 +234,9 @@ def huge_call(rng, digits):
             f"SELECT simhash_agg({text}, n) FROM generate_series(1, 2) AS n",
             f"SELECT simhash('a', {text})",
             f"SELECT simhash('a', ('{{\"' || repeat('x', {count * 10}) || '\": 1}}')::jsonb)",
+            f"SELECT simhash('a', ('[' || repeat('1e131071,', {size // 100_000}) || '1]')::jsonb)",
+            f"SELECT simhash_headline('a b c d', 'a b c d', {text})",
+            f"SELECT simhash_index('hostile.indexed', {text} || 'body')",
             f"SELECT simhash(to_tsvector('simple', left({random_words}, 900000)))",
             f"SELECT count(*) FROM simhash_pairs(ARRAY(SELECT generate_series(1, {count})), ARRAY(SELECT i::bigint *"
             f" 2654435761 FROM generate_series(1, {count}) AS i), 1)",

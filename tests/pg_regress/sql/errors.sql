@@ -29,7 +29,8 @@ SELECT pg_temp.errors(
 SELECT pg_temp.errors(
     $$simhash_near('a', 'a', repeat(' ', 131073))$$, $$simhash('a', jsonb_build_object(repeat('a', 140000), 1))$$,
     $$simhash('a', to_jsonb(array_fill(1, ARRAY[1000000])))$$,
-    $$simhash_near('a', 'a', '{"ngram": 2}' || repeat(' ', 131072 - 12))$$);
+    $$simhash_near('a', 'a', '{"ngram": 2}' || repeat(' ', 131072 - 12))$$,
+    $$simhash('a', ('[' || repeat('1e131000,', 3) || '1]')::jsonb)$$, $$simhash_headline('a', 'a', repeat(' ', 65537))$$);
 
 -- Arrays.
 SELECT pg_temp.errors(

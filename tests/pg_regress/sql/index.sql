@@ -113,7 +113,8 @@ FROM unnest(ARRAY['', ' ', '*', 'body, title', 'body), (title', 'body) FROM docs
     'body)::text, (id', '"', '$$', 'body ORDER BY 1', 'body DESC']) AS source;
 SELECT count(*) AS rows FROM docs;
 -- PostgreSQL prints the type of a list of varchar differently: the query would not match the index.
-SELECT errors($$SELECT simhash_index('types', 'CASE WHEN v IN (''a'', ''b'') THEN v END')$$);
+SELECT errors($$SELECT simhash_index('types', 'CASE WHEN v IN (''a'', ''b'') THEN v END')$$,
+    $$SELECT simhash_index('docs', repeat(' ', 65537))$$);
 SELECT simhash_index('types', 'CASE WHEN v::text IN (''a'', ''b'') THEN v END', bands => 1);
 
 -- Relations of other kinds and of other owners, and a read-only transaction.
@@ -136,3 +137,7 @@ ROLLBACK;
 BEGIN;
 SELECT simhash_index('docs', 'title', bands => 1);
 SELECT DISTINCT mode FROM pg_locks WHERE relation = 'docs'::regclass ORDER BY mode;
+-- Conditions may be as deep as on other tables.
+DO $$ BEGIN
+    EXECUTE format('SELECT FROM docs WHERE length(title)%s < 0', repeat(' + 1', 3000));
+END $$;
