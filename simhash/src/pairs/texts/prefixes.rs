@@ -41,8 +41,9 @@ pub struct PrefixIndex {
     keys: Vec<u64>,
     /// The features of all sets.
     features: usize,
-    /// The entries that have been read since the order was chosen.
+    /// The entries that have been read, and how many are read before another order is chosen.
     read: usize,
+    next_order: usize,
     /// The prefix of the last set: its features, whether they are in its short prefix, and its keys.
     prefix: Vec<(u64, bool)>,
     prefix_keys: Vec<u64>,
@@ -55,6 +56,9 @@ struct Entry {
     set: u32,
     /// The entry before it with the same feature.
     before: u32,
+    /// The number of the set's features, and of those that do not come before this one.
+    len: u32,
+    rest: u32,
 }
 
 /// A set that was added.
@@ -62,7 +66,6 @@ struct Entry {
 struct Set {
     /// The number that the caller knows it by.
     number: u32,
-    len: u32,
     /// Where its keys begin.
     keys: usize,
 }
@@ -79,6 +82,7 @@ impl PrefixIndex {
             keys: Vec::new(),
             features: 0,
             read: 0,
+            next_order: 0,
             prefix: Vec::new(),
             prefix_keys: Vec::new(),
         })
@@ -105,20 +109,26 @@ impl PrefixIndex {
         tick: &dyn Fn(),
     ) -> Result<()> {
         self.read_prefix(set)?;
-        for (hash, is_short) in &self.prefix {
+        let (is_weighted, len) = (set.is_weighted(), set.hashes().len());
+        for (position, (hash, is_short)) in self.prefix.iter().enumerate() {
             let Some(lists) = self.last.get(hash) else { continue };
             for &last in &lists[..1 + usize::from(*is_short)] {
                 let mut next = last;
                 while next != NO_ENTRY {
-                    let Entry { set: other, before } = self.entries[next as usize];
-                    next = before;
+                    let entry = self.entries[next as usize];
+                    next = entry.before;
                     self.read += 1;
                     if self.read.is_multiple_of(NUMBERS_BETWEEN_TICKS) {
                         tick();
                     }
-                    let other = &self.sets[other as usize];
+                    // If this is the first common feature, no more can be common. (Positions: Xiao et al.)
+                    let needed = self.needed(len + entry.len as usize);
+                    if !is_weighted && (len - position).min(entry.rest as usize) < needed {
+                        continue;
+                    }
+                    let other = &self.sets[entry.set as usize];
                     if let Some(met) = meet(other.number)
-                        && self.may_resemble(set, other)
+                        && (is_weighted || self.may_have_common(needed, len, entry.len as usize, other.keys))
                     {
                         push(found, (met, other.number))?;
                     }
@@ -128,14 +138,17 @@ impl PrefixIndex {
         Ok(())
     }
 
-    /// Whether the prefixes of the last set and another one do not refute that these resemble each other.
-    fn may_resemble(&self, set: &FeatureSet, other: &Set) -> bool {
-        if set.is_weighted() {
-            return true;
-        }
-        let (a, b) = (&self.prefix_keys, &self.keys[other.keys..]);
-        let (len, len_of_other) = (set.hashes().len(), other.len as usize);
-        let needed = ((len + len_of_other) as f64 * self.least / (1.0 + self.least) * (1.0 - 1e-9)) as usize;
+    /// The least number of common features that two sets without weights need, by the sum of their lengths.
+    fn needed(&self, len: usize) -> usize {
+        /// More than the errors of rounding.
+        const ROUNDING: f64 = 1e-9;
+        (len as f64 * (self.least / (1.0 + self.least) * (1.0 - ROUNDING))) as usize
+    }
+
+    /// Whether the prefixes do not refute that the last set and another one, without weights, have so many common
+    /// features. The keys of the other one begin at `keys`.
+    fn may_have_common(&self, needed: usize, len: usize, len_of_other: usize, keys: usize) -> bool {
+        let (a, b) = (&self.prefix_keys, &self.keys[keys..]);
         let (mut i, mut j, mut common) = (0, 0, 0);
         while a[i] != END && b[j] != END {
             let (x, y) = (a[i], b[j]);
@@ -149,10 +162,10 @@ impl PrefixIndex {
         true
     }
 
-    /// Whether as many entries have been read since the order was chosen as the sets have features: about what it costs
-    /// to choose another order.
+    /// Whether so many entries have been read since the order was chosen that another one may pay: to choose it takes
+    /// about as long as to read an entry for each feature. The last order may not have helped, so the number doubles.
     pub fn needs_order(&self) -> bool {
-        self.read > self.features
+        self.read > self.next_order
     }
 
     /// Orders the features by the sets that have them now. `set` returns a set by its number.
@@ -163,7 +176,7 @@ impl PrefixIndex {
         self.last.clear();
         self.entries.clear();
         self.keys.clear();
-        self.read = 0;
+        self.next_order = self.read + self.read.max(self.features);
         for Set { number, .. } in std::mem::take(&mut self.sets) {
             tick();
             self.add_prefix(number, set(number))?;
@@ -173,14 +186,15 @@ impl PrefixIndex {
 
     fn add_prefix(&mut self, number: u32, set: &FeatureSet) -> Result<()> {
         self.read_prefix(set)?;
-        let position = self.sets.len() as u32;
+        let (position, len) = (self.sets.len() as u32, set.hashes().len() as u32);
         self.last.try_reserve(self.prefix.len())?;
-        for (hash, is_short) in &self.prefix {
+        self.entries.try_reserve(self.prefix.len())?;
+        for (rest, (hash, is_short)) in (0..=len).rev().zip(&self.prefix) {
             let last = &mut self.last.entry(*hash).or_insert([NO_ENTRY; 2])[usize::from(!*is_short)];
             let before = std::mem::replace(last, self.entries.len() as u32);
-            push(&mut self.entries, Entry { set: position, before })?;
+            self.entries.push(Entry { set: position, before, len, rest });
         }
-        push(&mut self.sets, Set { number, len: set.hashes().len() as u32, keys: self.keys.len() })?;
+        push(&mut self.sets, Set { number, keys: self.keys.len() })?;
         self.keys.try_reserve(self.prefix_keys.len())?;
         self.keys.extend_from_slice(&self.prefix_keys);
         Ok(())
