@@ -208,6 +208,14 @@ impl Expression {
         unsafe { pg_sys::exprInputCollation(self.as_ptr()) }
     }
 
+    /// The relation of the composite type whose field this reads; None for any other node, and for ROW().
+    pub fn composite(self) -> Option<Oid> {
+        let selection = self.node::<pg_sys::FieldSelect>()?;
+        // SAFETY: the node has an argument. typeOrDomainTypeRelid looks up a system cache.
+        let relation = unsafe { pg_sys::typeOrDomainTypeRelid(pg_sys::exprType(selection.arg.cast())) };
+        (relation != Oid::INVALID).then_some(relation)
+    }
+
     pub fn is_parameter(self) -> bool {
         self.tag() == NodeTag::T_Param
     }

@@ -32,6 +32,7 @@ pub mod json;
 pub mod list;
 mod literals;
 pub mod memory;
+mod modify_table;
 pub mod on_conflict;
 pub mod ordering;
 pub mod owner;

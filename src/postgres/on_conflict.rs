@@ -3,6 +3,7 @@
 use pgrx::pg_sys;
 
 use super::list::nodes;
+use super::modify_table::modify_tables;
 
 /// Whether the client's statement, to whose executor `memory` belongs, may lock a row by ON CONFLICT. Also true if
 /// `memory` does not belong to the active portal, or if the portal's statement has no known plan.
@@ -15,16 +16,13 @@ pub unsafe fn may_lock_on_conflict(memory: pg_sys::MemoryContext) -> bool {
         // The executor's memory context is a child of the portal's context. COPY uses the portal's context itself.
         let runs_here = |portal: &&pg_sys::PortalData| [memory, (*memory).parent].contains(&portal.portalContext);
         let Some(portal) = pg_sys::ActivePortal.as_ref().filter(runs_here) else { return true };
-        let locks = |plan: *mut pg_sys::Plan| {
+        let locks = |node: &pg_sys::ModifyTable| {
             use pg_sys::OnConflictAction::{ONCONFLICT_NONE, ONCONFLICT_NOTHING};
-            !plan.is_null()
-                && (*plan).type_ == pg_sys::NodeTag::T_ModifyTable
-                && ![ONCONFLICT_NONE, ONCONFLICT_NOTHING]
-                    .contains(&(*plan.cast::<pg_sys::ModifyTable>()).onConflictAction)
+            ![ONCONFLICT_NONE, ONCONFLICT_NOTHING].contains(&node.onConflictAction)
         };
         let may_lock = |statement: *mut pg_sys::PlannedStmt| match (*statement).utilityStmt.as_ref() {
             Some(utility) => utility.type_ != pg_sys::NodeTag::T_CopyStmt,
-            None => nodes((*statement).subplans).into_iter().any(locks) || locks((*statement).planTree),
+            None => modify_tables(&*statement).any(locks),
         };
         nodes(portal.stmts).into_iter().any(may_lock)
     }

@@ -14,6 +14,7 @@ use super::catalog::partition::{PartitionTree, topmost_of};
 use super::catalog::relation::{ACCESS_SHARE, Relation};
 use super::ffi::standard_ExecutorRun;
 use super::memory::OnDrop;
+use super::modify_table::modify_tables;
 use super::trigger::RowEvent;
 
 thread_local! {
@@ -76,8 +77,9 @@ unsafe extern "C-unwind" fn run(
 unsafe extern "C-unwind" fn note(query: *mut pg_sys::QueryDesc) {
     // SAFETY: PostgreSQL passes a statement that is ready to run.
     let (memory, planned) = unsafe { ((*(*query).estate).es_query_cxt, &*(*query).plannedstmt) };
-    let may_move = planned.hasModifyingCTE
-        || matches!(planned.commandType, pg_sys::CmdType::CMD_UPDATE | pg_sys::CmdType::CMD_MERGE);
+    let moves = |command| matches!(command, pg_sys::CmdType::CMD_UPDATE | pg_sys::CmdType::CMD_MERGE);
+    // SAFETY: the plan lives as long as the statement.
+    let may_move = moves(planned.commandType) || unsafe { modify_tables(planned) }.any(|node| moves(node.operation));
     // A cursor runs its statement several times.
     if may_move && !STATEMENTS.with_borrow(|statements| statements.contains(&memory)) {
         let forget =

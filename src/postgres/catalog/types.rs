@@ -26,6 +26,17 @@ pub fn btree_strategy(operator: Oid, family: Oid) -> Option<u32> {
     (strategy > 0).then_some(strategy as u32)
 }
 
+/// Raises PostgreSQL's error if a type is a domain that refuses NULL.
+pub fn check_type_takes_null(data_type: Oid) {
+    // SAFETY: the type of an existing column exists.
+    unsafe {
+        let (memory, no_cache) = (pg_sys::CurrentMemoryContext, std::ptr::null_mut());
+        if pg_sys::getBaseType(data_type) != data_type {
+            pg_sys::domain_check(pg_sys::Datum::null(), true, data_type, no_cache, memory);
+        }
+    }
+}
+
 /// The value of an integer; None if the type is not one of PostgreSQL's integer types.
 pub fn integer_value(data_type: Oid, value: pg_sys::Datum) -> Option<i64> {
     match data_type {

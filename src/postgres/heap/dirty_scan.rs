@@ -46,6 +46,15 @@ pub struct FoundVersion<'a> {
     pub may_have_other_keys: bool,
 }
 
+impl FoundVersion<'_> {
+    /// Whether VACUUM may at any time remove a value of these columns: it is stored out of line, by a transaction that
+    /// may roll back. Such a value is not read before that transaction has ended.
+    pub fn may_lose(&self, mut columns: impl Iterator<Item = i16>) -> bool {
+        matches!(self.state, VersionState::Depends { inserts: true, .. })
+            && columns.any(|column| self.version.row().is_out_of_line(column))
+    }
+}
+
 /// A set of tids of index entries, or of row versions, in the tables that a search reads. An entry is known by its tid
 /// alone: all indexes of a table have the same tid for a HOT chain.
 #[derive(Default)]

@@ -27,6 +27,14 @@ SELECT after(change) FROM unnest(ARRAY[
 SELECT after('ALTER COLUMN id TYPE text', 'INSERT INTO docs VALUES (''3'', 2)');
 SELECT after('DROP f CASCADE, ADD f text', 'INSERT INTO docs (id, f) VALUES (3, ''2'')');
 SELECT after('DROP f CASCADE, ADD f bigint', 'INSERT INTO docs (id, f) VALUES (3, 2)');
+-- The domain of a mark column becomes NOT NULL.
+CREATE DOMAIN key AS integer;
+CREATE TABLE keyed (id key PRIMARY KEY, f bigint, near key);
+SELECT simhash_attach('keyed', 'f'), simhash_guard('keyed', 'mark', mark_column => 'near', source => 'f');
+INSERT INTO keyed VALUES (1, 0, 1) RETURNING near;
+DELETE FROM keyed;
+ALTER DOMAIN key SET NOT NULL;
+SELECT errors('INSERT INTO keyed VALUES (2, 0, 2)');
 -- A guard that is replaced within a statement: that statement continues with the old guard, and the next one, even in
 -- the same transaction, uses the new guard.
 CREATE TABLE replaced (id integer PRIMARY KEY, f bigint, note text);

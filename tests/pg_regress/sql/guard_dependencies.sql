@@ -1,4 +1,4 @@
--- A guard depends on the schemas and enums that its conditions name, on indexes, and on a partitioned table's guard.
+-- A guard depends on the schemas and types that its conditions name, on indexes, and on a partitioned table's guard.
 CREATE SCHEMA app;
 CREATE TYPE app.state AS ENUM ('live', 'old');
 CREATE TABLE docs (id integer PRIMARY KEY, body text, state app.state DEFAULT 'live');
@@ -16,6 +16,14 @@ ALTER TYPE app.state RENAME VALUE 'live' TO 'current';
 EXECUTE insert_as_writer;
 SELECT simhash_guard('docs', among => $$state = 'current'$$);
 EXECUTE insert_as_writer;
+
+-- A field of a composite type that is dropped.
+CREATE TYPE meta AS (live boolean, n integer);
+CREATE TABLE tagged (id integer PRIMARY KEY, f bigint, meta meta DEFAULT '(t,1)');
+SELECT simhash_attach('tagged', 'f'), simhash_guard('tagged', source => 'f', among => '(meta).live');
+INSERT INTO tagged VALUES (1, 0);
+ALTER TYPE meta DROP ATTRIBUTE live;
+SELECT errors('INSERT INTO tagged (id, f, meta) VALUES (2, 1, ''(1)'')');
 
 -- An index that was dropped, also the first one.
 SELECT simhash_guard('docs', among => '');

@@ -94,6 +94,11 @@ SELECT outcome('WITH moved AS (UPDATE docs SET part = 1 WHERE id = 2 RETURNING 1
         gone AS (DELETE FROM docs WHERE id = 3)
     INSERT INTO docs SELECT id, 2, f FROM docs, (SELECT count(*) FROM moved) AS first WHERE id IN (1, 4)');
 SELECT outcome('INSERT INTO docs SELECT id, 2, f FROM docs WHERE id IN (1, 4)');
+-- WITH .. DELETE moves no row, also after rows of another partition were deleted.
+BEGIN;
+DELETE FROM docs WHERE id = 4;
+SELECT outcome('WITH gone AS (DELETE FROM docs WHERE id = 8) INSERT INTO docs VALUES (9, 2, 1)');
+ROLLBACK;
 -- ON CONFLICT DO UPDATE moves no row.
 SELECT outcome('INSERT INTO docs VALUES (1, 1, 0) ON CONFLICT (id, part) DO UPDATE SET part = 2');
 -- Moved by a foreign key

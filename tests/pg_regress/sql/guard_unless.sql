@@ -45,6 +45,16 @@ INSERT INTO docs VALUES (0, 77);
 SELECT simhash_guard('docs', unless => 'twice > 100 AND current_setting(''is_superuser'') = ''on''');
 INSERT INTO docs VALUES (50, 0);
 INSERT INTO docs VALUES (51, 0);
+-- It is evaluated with the settings of the writer, as PostgreSQL computes generated columns, except that times are in
+-- UTC.
+CREATE FUNCTION is_old(integer) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT $1 > 100';
+CREATE FUNCTION is_old_too(integer) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT is_old($1)';
+ALTER TABLE docs ADD old boolean GENERATED ALWAYS AS (is_old_too(id)) STORED;
+SELECT simhash_guard('docs', unless => 'old AND current_setting(''DateStyle'') = ''German, DMY''
+    AND current_setting(''TimeZone'') = ''UTC''');
+SET DateStyle = German;
+INSERT INTO docs VALUES (101, 0);
+RESET DateStyle;
 -- A trigger that is created by hand may have a condition, too.
 SELECT simhash_unguard('docs');
 CREATE TRIGGER by_hand BEFORE INSERT ON docs FOR EACH ROW

@@ -1,7 +1,7 @@
 //! A cache of guards between statements.
 //!
 //! Without the cache, making the guard for a statement that inserts one row took as long as the search and the
-//! insertion. PostgreSQL reports when the definition of a table, a function or an enum may have changed. The next
+//! insertion. PostgreSQL reports when the definition of a relation, a function or an enum may have changed. The next
 //! look-up then drops the guards that may depend on it.
 
 use std::cell::{Cell, RefCell};
@@ -26,7 +26,7 @@ thread_local! {
     static GUARDS: RefCell<HashMap<Oid, Vec<Rc<Guard>>>> = RefCell::default();
     /// Whether PostgreSQL has the callbacks below.
     static HAS_CALLBACKS: Cell<bool> = const { Cell::new(false) };
-    /// The tables whose definition may have changed since the last look-up; the invalid OID stands for all tables.
+    /// The relations whose definition may have changed since the last look-up; the invalid OID stands for all.
     static CHANGED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -41,10 +41,10 @@ pub fn guard_of_trigger(function: Oid, event: &RowEvent, previous: Option<&Rc<Gu
     // While this waits for a lock, a table may change: then the guard is made again, and its tables are locked.
     loop {
         // A table without partitions needs no lock here: the statement that writes to it has locked it.
-        if guard.members.len() > 1 {
-            for &member in &guard.members {
+        if guard.relations.len() > 1 {
+            for &relation in &guard.relations {
                 // SAFETY: any OID may be locked.
-                unsafe { pg_sys::LockRelationOid(member, ACCESS_SHARE) };
+                unsafe { pg_sys::LockRelationOid(relation, ACCESS_SHARE) };
             }
         }
         let latest = find_or_make(function, event)?;
@@ -65,7 +65,7 @@ fn find_or_make(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
         use pg_sys::SysCacheIdentifier::{ENUMOID, PROCOID};
         // SAFETY: the callbacks are functions of this library, which is never unloaded.
         unsafe {
-            pg_sys::CacheRegisterRelcacheCallback(Some(table_changed), Datum::null());
+            pg_sys::CacheRegisterRelcacheCallback(Some(relation_changed), Datum::null());
             for cache in [PROCOID, ENUMOID] {
                 pg_sys::CacheRegisterSyscacheCallback(cache as _, Some(function_or_enum_changed), Datum::null());
             }
@@ -90,14 +90,14 @@ fn find_or_make(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
     Ok(guard)
 }
 
-/// Drops the guards that depend on tables whose definition may have changed.
+/// Drops the guards that depend on relations whose definition may have changed.
 fn drop_changed() {
     let changed = CHANGED.take();
     if changed.is_empty() {
         return;
     }
     let is_unchanged = |guard: &Rc<Guard>| {
-        !changed.contains(&Oid::INVALID) && !guard.members.iter().any(|member| changed.contains(member))
+        !changed.contains(&Oid::INVALID) && !guard.relations.iter().any(|relation| changed.contains(relation))
     };
     GUARDS.with_borrow_mut(|guards| {
         guards.retain(|_, trigger_guards| {
@@ -107,16 +107,16 @@ fn drop_changed() {
     });
 }
 
-/// PostgreSQL calls this for each table whose definition may have changed; with the invalid OID, for all tables.
+/// PostgreSQL calls this for each relation whose definition may have changed; with the invalid OID, for all.
 #[pg_guard]
-unsafe extern "C-unwind" fn table_changed(_argument: Datum, table: Oid) {
-    /// If more tables than this have changed, drop all guards.
-    const MAX_CHANGED_TABLES: usize = 64;
+unsafe extern "C-unwind" fn relation_changed(_argument: Datum, relation: Oid) {
+    /// If more relations than this have changed, drop all guards.
+    const MAX_CHANGED_RELATIONS: usize = 64;
     CHANGED.with_borrow_mut(|changed| {
-        if changed.len() == MAX_CHANGED_TABLES {
+        if changed.len() == MAX_CHANGED_RELATIONS {
             *changed = vec![Oid::INVALID];
-        } else if !changed.contains(&table) {
-            changed.push(table);
+        } else if !changed.contains(&relation) {
+            changed.push(relation);
         }
     });
 }

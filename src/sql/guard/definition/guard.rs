@@ -40,8 +40,8 @@ pub struct Guard {
     pub unless: Option<String>,
     /// The tables to search: the table, or all partitions of a partitioned table.
     pub searched: Vec<SearchedTable>,
-    /// All tables that the guard depends on, including partitioned ones.
-    pub members: Vec<Oid>,
+    /// What the guard depends on: all tables, including partitioned ones, and the composite types that it reads.
+    pub relations: Vec<Oid>,
 }
 
 impl Guard {
@@ -60,7 +60,10 @@ impl Guard {
         let searched = members.searched_with_marks(&arguments, ExtensionSchema::from_function(function))?;
         let secret = identity.secret();
         let Arguments { action, unless, .. } = arguments;
-        Ok(Self { identity, secret, action, unless, searched, members: members.all })
+        // The columns of all partitions have the same types.
+        let composites = searched.first().map_or_else(Vec::new, |searched| searched.expressions.composites());
+        let relations = [members.all, composites].concat();
+        Ok(Self { identity, secret, action, unless, searched, relations })
     }
 
     /// The position, in `searched`, of the table of a trigger.

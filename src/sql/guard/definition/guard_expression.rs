@@ -55,6 +55,16 @@ impl GuardExpressions {
         };
         Ok((expressions, source))
     }
+
+    /// The relations of the composite types whose fields the expressions read.
+    pub fn composites(&self) -> Vec<Oid> {
+        let Self { source, among, unless } = self;
+        [Some(source), among.as_ref(), unless.as_ref()]
+            .into_iter()
+            .flatten()
+            .flat_map(|expression| expression.composites.iter().copied())
+            .collect()
+    }
 }
 
 /// Parses the condition `unless`, which may also depend on the writer. An error if it runs code that [`foreign_code`]
@@ -86,6 +96,8 @@ pub struct GuardExpression {
     pub new_row_columns: Vec<i16>,
     /// The columns from which the value for a stored row is read.
     pub stored_row_columns: Vec<i16>,
+    /// The relations of the composite types whose fields the expression reads.
+    composites: Vec<Oid>,
     /// The code in the expression that a guard must not run on stored rows, for a message; None if there is none.
     foreign_code: Option<String>,
 }
@@ -100,6 +112,7 @@ impl GuardExpression {
             is_column: for_stored_row.as_own_column().is_some(),
             new_row_columns: for_new_row.own_columns(),
             stored_row_columns: for_stored_row.own_columns(),
+            composites: value.parts().into_iter().filter_map(Expression::composite).collect(),
             foreign_code: foreign_code(for_stored_row, DependsOn::Row, |function| schema.owns(function))?,
             for_new_row: StoredExpression::new(for_new_row),
             for_stored_row: StoredExpression::new(for_stored_row),

@@ -1,10 +1,10 @@
 //! Checks that a column can take the marks of a guard.
 
-use pgrx::pg_sys::{self, Datum};
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;
+use postgres::catalog::types::check_type_takes_null;
 use postgres::error::{ErrorReport, Explain, Result, user_error};
 
 use super::mark_column::MarkColumn;
@@ -66,13 +66,7 @@ fn check_takes_null(table: &Relation, column: &Column) -> Result<()> {
             .with_detail("The column is NOT NULL, but a row without a near-duplicate gets NULL.")
             .with_hint("Run ALTER TABLE ... ALTER COLUMN ... DROP NOT NULL."));
     }
-    // SAFETY: the type of an existing column exists. PostgreSQL raises an error if it is a domain that is NOT NULL.
-    unsafe {
-        let (memory, no_cache) = (pg_sys::CurrentMemoryContext, std::ptr::null_mut());
-        if pg_sys::getBaseType(column.data_type) != column.data_type {
-            pg_sys::domain_check(Datum::null(), true, column.data_type, no_cache, memory);
-        }
-    }
+    check_type_takes_null(column.data_type);
     Ok(())
 }
 

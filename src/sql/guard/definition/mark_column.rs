@@ -3,7 +3,7 @@
 //! The near-duplicate has the marked row's scope values. So if all columns of the primary key but one are in the scope,
 //! the value of that column identifies the near-duplicate. A column of type jsonb can store any key, as an object.
 
-use pgrx::pg_sys::{self, Datum};
+use pgrx::pg_sys::{self, Datum, Oid};
 use postgres::catalog::column::Column;
 use postgres::error::Result;
 use postgres::heap::primary_key::{KeyValue, PrimaryKey};
@@ -14,6 +14,7 @@ use super::scope::GuardScope;
 /// The mark column of a table, and the part of this table's keys that a mark stores.
 pub struct MarkColumn {
     pub column: i16,
+    pub data_type: Oid,
     /// The position, in the primary key, of the column whose value a mark stores; None for the whole key, as a JSON
     /// object.
     position: Option<usize>,
@@ -29,7 +30,11 @@ impl MarkColumn {
         };
         let position = identifying_column(&key, scope).filter(has_its_type);
         let can_store_key = column.data_type == pg_sys::JSONBOID && !key.is_empty();
-        (position.is_some() || can_store_key).then_some(Self { column: column.attnum, position })
+        (position.is_some() || can_store_key).then_some(Self {
+            column: column.attnum,
+            data_type: column.data_type,
+            position,
+        })
     }
 
     /// The mark for a key of this table.

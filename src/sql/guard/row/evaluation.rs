@@ -1,8 +1,8 @@
 //! Evaluates the source and the conditions of a guard on rows, in one statement.
 //!
-//! On a new row they are evaluated as the writer, like a CHECK constraint. On stored rows, which may be hidden from the
-//! writer, they run only code of PostgreSQL and of the extension, with times in UTC: they mean the same in every
-//! session. Their errors do not show values to a writer who may not read the rows.
+//! On a new row they are evaluated as the writer, like a CHECK constraint, the conditions with times in UTC. On stored
+//! rows, which may be hidden from the writer, they run only code of PostgreSQL and of the extension, with times in UTC:
+//! they mean the same in every session. Their errors do not show values to a writer who may not read the rows.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use postgres::error::{Result, raise};
 use postgres::heap::computed::Computed;
 use postgres::heap::row::{Row, TableSlot};
 use postgres::raised::raise_without_values;
-use postgres::settings::{with_fixed_settings, with_fixed_times};
+use postgres::settings::with_fixed_times;
 use postgres::text::TextArgument;
 
 use crate::sql::guard::definition::distribution::user_name_of;
@@ -129,7 +129,7 @@ impl Evaluator {
     /// Whether a new row is stored unchecked, by the condition `unless`.
     pub fn is_unchecked(&self, searched: &SearchedTable, row: Row<'_>) -> Result<bool> {
         let Some(unless) = &searched.expressions.unless else { return Ok(false) };
-        with_fixed_settings(|| self.with_value(unless, row, RowKind::New, holds))
+        with_fixed_times(|| self.with_value(unless, row, RowKind::New, holds))
     }
 
     /// Whether an UPDATE makes the condition `among` hold for a row, or `unless` no longer hold. Then the row is

@@ -85,11 +85,9 @@ fn may_be_duplicate(statement: &Statement, searched: &SearchedTable, candidate: 
     statement.evaluator.is_among(searched, row, RowKind::Stored)
 }
 
-/// Whether VACUUM may at any time remove a value that an expression reads: it is stored out of line, by a transaction
-/// that may roll back. Such a value is not read before that transaction has ended.
+/// Whether a value that an expression reads may vanish.
 fn may_vanish(candidate: &FoundVersion, expression: &GuardExpression) -> bool {
-    matches!(candidate.state, VersionState::Depends { inserts: true, .. })
-        && expression.reads_out_of_line(candidate.version.row())
+    candidate.may_lose(expression.stored_row_columns.iter().copied())
 }
 
 /// An error if the new row is near a row that another statement of this session is about to store. No search finds that

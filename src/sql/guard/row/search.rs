@@ -119,12 +119,12 @@ impl NearQuery<'_> {
         }
     }
 
-    /// Whether a row version is within the scope, and is not one that the new row replaces.
-    fn is_eligible(&self, searched: &SearchedTable, FoundVersion { version, entry, .. }: &FoundVersion) -> bool {
-        let row = version.row();
+    /// Whether a row version is or may be within the scope, and is not one that the new row replaces.
+    fn is_eligible(&self, searched: &SearchedTable, candidate: &FoundVersion) -> bool {
+        let row = candidate.version.row();
         let is_replaced = |tid| has_tid(&self.replaced, tid);
-        searched.scope.has_values(row, &self.scope)
-            && !(self.own.oid == searched.oid && (is_replaced(*entry) || is_replaced(row.tid())))
+        (candidate.may_lose(searched.scope.attnums()) || searched.scope.has_values(row, &self.scope))
+            && !(self.own.oid == searched.oid && (is_replaced(candidate.entry) || is_replaced(row.tid())))
     }
 
     /// How close a candidate is; None if it is not close enough.

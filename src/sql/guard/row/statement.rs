@@ -6,6 +6,7 @@ use std::rc::Rc;
 use pgrx::PgMemoryContexts;
 use pgrx::pg_sys::{HeapTuple, Oid};
 use pgrx::prelude::*;
+use postgres::catalog::types::check_type_takes_null;
 use postgres::error::Result;
 use postgres::heap::dirty_scan::DirtySearch;
 use postgres::heap::row::Row;
@@ -135,10 +136,12 @@ impl<'a> NewRow<'a> {
     /// The tuple to be stored, with NULL in the mark column.
     pub fn without_mark(self) -> HeapTuple {
         match &self.statement.own_table().mark {
-            // SAFETY: the row's table has this column, and NULL is of any type.
-            Some(mark) if self.as_row().value(mark.column).is_some() => unsafe {
-                self.event.with_value(mark.column.into(), None)
-            },
+            Some(mark) if self.as_row().value(mark.column).is_some() => {
+                // The cache does not notice that a domain has become NOT NULL.
+                check_type_takes_null(mark.data_type);
+                // SAFETY: the row's table has this column, and NULL is of any type.
+                unsafe { self.event.with_value(mark.column.into(), None) }
+            }
             _ => self.event.new_tuple(),
         }
     }
