@@ -218,7 +218,7 @@ impl PrefixIndex {
             return usize::MAX / 2;
         }
         let entries = self.entries.capacity() * size_of::<Entry>() + self.sets.capacity() * size_of::<Set>();
-        COUNTS * 5 + self.last.capacity() * 18 + entries + self.keys.capacity() * 8
+        COUNTS * 5 + self.last.capacity() * 20 + entries + self.keys.capacity() * 8
     }
 }
 
