@@ -8,7 +8,7 @@ use super::column::Column;
 use super::partition::with_inheritors;
 use super::relation::{ACCESS_SHARE, NO_LOCK, Relation};
 use super::row_value::RowValue;
-use super::statistics::read_statistics;
+use super::statistics::{has_zero_target, read_statistics};
 use super::types::btree_family;
 use crate::error::Result;
 use crate::expression::{Expression, expressions};
@@ -119,14 +119,14 @@ impl Index {
         !self.is_valid && !self.is_partition && self.is_unconstrained
     }
 
-    /// Whether ANALYZE has computed statistics of the key at `position` of this index of a table.
+    /// Whether ANALYZE has computed statistics of the key at `position` of this index of a table, or should not.
     pub fn has_statistics(&self, table: &Relation, position: usize) -> bool {
         // Statistics of a column belong to the table, and of an expression to the index.
         let (relation, attnum) = match self.keys[position].value {
             RowValue::Column(attnum) => (table.oid(), attnum),
             RowValue::Expression(_) => (self.oid, position as i16 + 1),
         };
-        read_statistics(relation, attnum, |_| ()).is_some()
+        read_statistics(relation, attnum, |_| ()).is_some() || has_zero_target(relation, attnum)
     }
 }
 

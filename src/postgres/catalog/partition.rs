@@ -10,12 +10,20 @@ use crate::error::{Explain, Result, user_error};
 use crate::expression::{Expression, expressions};
 use crate::ffi::{RelationGetPartitionQual, guarded};
 use crate::list::oids;
+use crate::spi::query_strings;
 
 /// A table and all its inheritors and partitions, at all levels: each once, level by level from `root`. They are locked
 /// in mode `lock`, except `root`, which the caller has locked.
 pub fn with_inheritors(root: Oid, lock: Lock) -> Vec<Oid> {
     // SAFETY: any OID may be passed. The result is a valid list of OIDs, without the numbers of parents.
     unsafe { oids(pg_sys::find_all_inheritors(root, lock, std::ptr::null_mut())) }
+}
+
+/// The tables that a table inherits from directly, also as a partition.
+pub fn parents(table: &Relation) -> Result<Vec<Oid>> {
+    let select = "SELECT inhparent FROM pg_catalog.pg_inherits WHERE inhrelid =";
+    let oids = query_strings(&format!("{select} {}", table.oid().to_u32()))?;
+    Ok(oids.iter().filter_map(|oid| Some(Oid::from_u32(oid.parse().ok()?))).collect())
 }
 
 /// The tables above a partition, from its parent upwards; empty if the table is not a partition.

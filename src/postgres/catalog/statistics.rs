@@ -28,3 +28,16 @@ pub fn read_statistics<T>(
     // SAFETY: the keys of this cache are a relation, a column and whether inheritors count; its rows are of this form.
     unsafe { read_cached(pg_sys::SysCacheIdentifier::STATRELATTINH, &keys, read) }
 }
+
+/// Whether ANALYZE is to compute no statistics of a column or of a key of an index, because its target is 0.
+pub fn has_zero_target(relation: Oid, attnum: i16) -> bool {
+    let (cache, target) = (pg_sys::SysCacheIdentifier::ATTNUM as i32, pg_sys::Anum_pg_attribute_attstattarget as i16);
+    let mut is_null = true;
+    // SAFETY: the column exists. Its target is an integer or NULL.
+    unsafe {
+        let row = pg_sys::SearchSysCache2(cache, relation.into(), attnum.into());
+        let value = pg_sys::SysCacheGetAttr(cache, row, target, &mut is_null);
+        pg_sys::ReleaseSysCache(row);
+        !is_null && value.value() == 0
+    }
+}

@@ -11,8 +11,8 @@ use postgres::call::Call;
 use postgres::catalog::column::Column;
 use postgres::catalog::index::Index;
 use postgres::catalog::names::relation_sql;
-use postgres::catalog::relation::ACCESS_EXCLUSIVE;
-use postgres::catalog::row_value::RowValue;
+use postgres::catalog::partition::parents;
+use postgres::catalog::relation::{ACCESS_EXCLUSIVE, Relation};
 use postgres::catalog::target::Target;
 use postgres::error::{ErrorReport, Explain, Result, notice, user_error};
 use postgres::spi::{execute, query_strings};
@@ -54,7 +54,7 @@ impl Attached {
     fn find(prefix: &Prefix, family: &[Target]) -> Result<Self> {
         let table = &family[0];
         let mut attached = Self { columns: Vec::new(), changed: Vec::new(), indexes: Vec::new() };
-        for column in Column::all(&table.open()).filter(|column| loses_column(table, table, column)) {
+        for column in Column::all(&table.open()).filter(|column| column.is_local) {
             if prefix.maker_of(table.oid, column.attnum)? == Maker::ThisPrefix {
                 if column.is_generated { &mut attached.columns } else { &mut attached.changed }.push(column.name()?);
             }
@@ -64,7 +64,7 @@ impl Attached {
             for index in Index::all_and_dying(&relation)? {
                 if !index.is_partition
                     && prefix.maker_of(index.oid, 0)? == Maker::ThisPrefix
-                    && !is_on_inherited_block(table, member, &index)
+                    && !is_on_kept_block(table, &relation, &index)?
                 {
                     attached.indexes.push(index);
                 }
@@ -102,8 +102,9 @@ impl Attached {
         for member in family {
             let relation = member.open();
             for name in &self.columns {
-                let column = Column::find(&relation, name)?;
-                if let Some(column) = column.filter(|column| loses_column(table, member, column)) {
+                if let Some(column) = Column::find(&relation, name)?
+                    && loses_column(table, &relation, &column)?
+                {
                     columns.push(format!("({}, {})", member.oid.to_u32(), column.attnum));
                 }
             }
@@ -140,21 +141,33 @@ impl Attached {
 }
 
 /// Whether `member`, which is `table` or an inheritor, loses the column when `table` is detached. The column stays,
-/// with all that depends on it, if `table` inherits it from a parent, or if an inheritor also defines it itself.
-fn loses_column(table: &Target, member: &Target, column: &Column) -> bool {
-    column.is_local == (member.oid == table.oid)
+/// with all that depends on it, if `table` inherits it, or if an inheritor also defines it itself, or inherits it from
+/// another table that keeps it.
+fn loses_column(table: &Target, member: &Relation, column: &Column) -> Result<bool> {
+    let is_table = member.oid() == table.oid;
+    if is_table || column.is_local {
+        return Ok(is_table && column.is_local);
+    }
+    for parent in parents(member)? {
+        let parent = Relation::open(parent);
+        if let Some(column) = column.in_table(&parent)
+            && !loses_column(table, &parent, &column)?
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
-/// Whether an index is on a block column that stays because of inheritance: see [`loses_column`].
-fn is_on_inherited_block(table: &Target, member: &Target, index: &Index) -> bool {
-    let (root, relation) = (table.open(), member.open());
-    index.keys.iter().any(|key| {
-        let RowValue::Column(attnum) = key.value else { return false };
-        let Some(column) = Column::at(&relation, attnum) else { return false };
-        let is_block = column.generation(&relation).and_then(BlockCall::read).is_some();
-        let root_loses_it = column.in_table(&root).is_none_or(|column| loses_column(table, table, &column));
-        is_block && !(root_loses_it && loses_column(table, member, &column))
-    })
+/// Whether an index of `member` is on a block column that stays because of inheritance: see [`loses_column`].
+fn is_on_kept_block(table: &Target, member: &Relation, index: &Index) -> Result<bool> {
+    for column in index.keys.iter().filter_map(|key| Column::at(member, key.value.column()?)) {
+        let is_block = column.generation(member).and_then(BlockCall::read).is_some();
+        if is_block && !loses_column(table, member, &column)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Refuses tables with a guard, a trigger that executes `simhash_dedup`: without indexes, it would refuse all rows.

@@ -105,7 +105,7 @@ pub fn add_analyze<'a>(
         // The band follows the columns of the scope.
         let band = wanted.scope().names().len();
         let lacks = |(_, index): &(_, Index)| index.is_valid && !index.has_statistics(&table, band);
-        table.page_count() > 0 && existing[&member.oid].iter().any(lacks)
+        table.estimated_rows() > 0.0 && existing[&member.oid].iter().any(lacks)
     };
     let mut indexable = family.iter().filter(|member| member.is_indexable());
     if steps.iter().any(Step::builds) || indexable.any(lacks_statistics) {

@@ -135,9 +135,9 @@ impl BlockWalk {
                 return Outcome::Entry(entry);
             }
             let TaskKind::Step(step) = task.kind else { return Outcome::Complete };
+            self.indexes.release(task.index);
             if !task.is_given_up() {
                 self.growth.complete(step);
-                self.indexes.release(task.index);
                 return Outcome::Complete;
             }
             self.growth.give_up(step);

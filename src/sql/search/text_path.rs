@@ -194,8 +194,8 @@ fn share_near(
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
-/// The keys that a search for a text looks up, cached for the last few texts; None if the text has no feature, or
-/// cannot be read.
+/// The keys that a search for a text looks up, cached for the last few texts. None if the text has no feature, cannot
+/// be read, or is too long to be cached, since it would be read again for each partition.
 fn cached_keys(text: TextArgument<'_>, criterion: TextCriterion, options: &Options) -> Option<TextKeys> {
     let identity = text.identity();
     CACHED_QUERIES.with_borrow_mut(|queries| {
@@ -206,12 +206,13 @@ fn cached_keys(text: TextArgument<'_>, criterion: TextCriterion, options: &Optio
             queries[..=position].rotate_right(1);
             return queries[0].keys.clone();
         }
-        let keys = TextKeys::of(text, criterion, options).ok().flatten();
         let mut query = CachedText::default();
-        if query.store(identity, MAX_CACHED_BYTES) {
-            queries.truncate(MAX_CACHED_QUERIES - 1);
-            queries.insert(0, CachedQuery { text: query, criterion, options: options.clone(), keys: keys.clone() });
+        if !query.store(identity, MAX_CACHED_BYTES) {
+            return None;
         }
+        let keys = TextKeys::of(text, criterion, options).ok().flatten();
+        queries.truncate(MAX_CACHED_QUERIES - 1);
+        queries.insert(0, CachedQuery { text: query, criterion, options: options.clone(), keys: keys.clone() });
         keys
     })
 }

@@ -101,3 +101,16 @@ SELECT run_quietly($$SELECT simhash_attach('parts', 'body', blocks => 2)$$);
 ALTER TABLE parts DETACH PARTITION part_1;
 SELECT simhash_detach('part_1');
 \d part_1
+
+-- A column that another parent also gives stays, with its index, and so it does in what inherits from there.
+SET client_min_messages = warning;
+CREATE TABLE parent_1 (body text);
+CREATE TABLE parent_2 (body text);
+CREATE TABLE child_of_both () INHERITS (parent_1, parent_2);
+CREATE TABLE grandchild () INHERITS (child_of_both, parent_2);
+SELECT simhash_attach('parent_1', 'body', blocks => 2), simhash_attach('parent_2', 'body', blocks => 2);
+SELECT simhash_detach('parent_1');
+SELECT indrelid::regclass, count(*) FROM pg_index WHERE indrelid::regclass::text IN ('child_of_both', 'grandchild')
+GROUP BY 1 ORDER BY 1;
+CREATE INDEX mine ON grandchild (simhash_block1, body);
+SELECT simhash_detach('parent_2');

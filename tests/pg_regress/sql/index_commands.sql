@@ -21,10 +21,19 @@ UPDATE pg_index SET indisvalid = false
 WHERE indexrelid::regclass::text IN ('docs_simhash_band1_tenant_idx', 'docs_simhash_band0_tenant_idx_ccnew');
 SELECT simhash_index_commands('docs', 'body', '{"ngram": 2}', 2, '{tenant}') \gexec
 SELECT simhash_index_commands('docs', 'body', '{"ngram": 2}', 2, '{tenant}');
--- An empty table has no statistics, and ANALYZE is not listed again.
+-- An empty table has no statistics, and ANALYZE is not listed again, until it has rows; nor if they are deleted.
 CREATE TABLE empty (body text);
 SELECT simhash_index_commands('empty', 'body', bands => 1) \gexec
 SELECT simhash_index_commands('empty', 'body', bands => 1);
+INSERT INTO empty VALUES ('a text');
+SELECT simhash_index_commands('empty', 'body', bands => 1);
+DELETE FROM empty;
+SELECT simhash_index_commands('empty', 'body', bands => 1) \gexec
+SELECT simhash_index_commands('empty', 'body', bands => 1);
+-- Nor if no statistics are asked for.
+ALTER INDEX docs_simhash_band1_tenant_idx ALTER COLUMN 2 SET STATISTICS 0;
+DELETE FROM pg_statistic WHERE starelid = 'docs_simhash_band1_tenant_idx'::regclass;
+SELECT simhash_index_commands('docs', 'body', '{"ngram": 2}', 2, '{tenant}');
 
 -- Partitions: an index on each, then one on the partitioned table, to which they are attached.
 CREATE TABLE parts (id integer, body text) PARTITION BY RANGE (id);

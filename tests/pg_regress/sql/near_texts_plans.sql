@@ -154,6 +154,9 @@ SELECT estimate($$SELECT FROM copies WHERE simhash_near(body, 'a text that very 
     estimate('SELECT FROM copies WHERE simhash_near(body, (SELECT body FROM copies WHERE id = 7))') AS of_a_parameter,
     estimate($$SELECT FROM copies WHERE simhash_near('words that are in none of these texts', body)$$) AS of_none,
     estimate('SELECT FROM copies a JOIN copies b ON simhash_near(a.body, b.body) WHERE a.id <= 100') AS of_a_join;
+-- A text of more than a megabyte is not read for its plan: each partition would read it.
+SELECT estimate(query), is_searched(query), same_rows(query) FROM (VALUES ($$SELECT id FROM copies
+    WHERE simhash_near(body, rpad('a text that very many of them have in common', 2000000)) AND id < 100$$)) AS q (query);
 
 -- Parallel workers run the scan.
 SET parallel_setup_cost = 0;
