@@ -20,11 +20,8 @@ FROM terms GROUP BY document;
 SELECT count(*), bool_and(fingerprint = expected) AS same FROM serial;
 
 -- Parallel: each worker's partial sums are sent to the leader as bytes.
-SET max_parallel_workers_per_gather = 2;
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
-SET parallel_leader_participation = off;
+SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off;
 EXPLAIN (COSTS OFF) SELECT document, simhash_agg(term, weight) FROM terms GROUP BY document;
 CREATE TEMP TABLE parallel AS SELECT document, simhash_agg(term, weight) AS fingerprint FROM terms GROUP BY document;
 SELECT count(*), bool_and(serial.fingerprint = parallel.fingerprint) AS same FROM serial JOIN parallel USING (document);

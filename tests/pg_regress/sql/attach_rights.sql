@@ -1,8 +1,7 @@
 -- The users who may attach, and the rights of the commands.
 
 CREATE SCHEMA rights;
-GRANT USAGE, CREATE ON SCHEMA rights TO regress_owner;
-GRANT USAGE ON SCHEMA rights TO regress_other;
+GRANT USAGE, CREATE ON SCHEMA rights TO regress_owner; GRANT USAGE ON SCHEMA rights TO regress_other;
 
 SET ROLE regress_owner;
 CREATE TABLE rights.docs (id integer, body text);
@@ -15,8 +14,7 @@ SAVEPOINT before;
 SELECT simhash_attach('rights.docs', 'body');
 ROLLBACK TO before;
 SELECT count(*) AS locks FROM pg_locks WHERE relation = 'rights.docs'::regclass;
-ROLLBACK;
-RESET ROLE;
+ROLLBACK; RESET ROLE;
 -- Members of the owner's role may attach.
 GRANT regress_owner TO regress_other;
 SELECT errors_as('regress_other', $$SELECT simhash_attach('rights.docs', 'body', blocks => 2)$$,
@@ -84,8 +82,7 @@ SELECT simhash = public.simhash(body::pg_catalog.text) AS a FROM hostile;
 SHOW search_path;
 SELECT public.simhash_detach('hostile');
 TABLE hostile;
-RESET search_path;
-RESET ROLE;
+RESET search_path; RESET ROLE;
 
 -- A cast of the owner renames the table's schema while the table is rewritten: the indexes and their comments are still
 -- made.

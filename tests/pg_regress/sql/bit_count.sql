@@ -2,8 +2,7 @@
 -- are, and give the same rows as without the scan.
 
 -- With these settings, the planner searches small tables too, at any distance.
-SET enable_seqscan = off;
-SET enable_sort = off;
+SET enable_seqscan = off; SET enable_sort = off;
 
 CREATE FUNCTION hex(number bigint) RETURNS text IMMUTABLE LANGUAGE sql RETURN lpad(to_hex(number), 16, '0');
 
@@ -100,8 +99,7 @@ SELECT source, distance, is_searched(query) AS searched, same_rows(query) AS sam
     ('numbers', 'bit_count((fp # 42)::bit(32))')) AS f (source, distance),
     LATERAL (SELECT format('SELECT array_agg(d) FROM (SELECT %s AS d FROM %s ORDER BY d LIMIT 50) AS nearest',
         distance, source)) AS q (query);
-RESET enable_seqscan;
-RESET enable_sort;
+RESET enable_seqscan; RESET enable_sort;
 -- A condition and an order of different forms.
 EXPLAIN (COSTS OFF) SELECT id FROM strings WHERE bit_count(phash # 42::bigint::bit(64)) BETWEEN 0 AND 8
 ORDER BY phash::bigint <~> 42 LIMIT 1;

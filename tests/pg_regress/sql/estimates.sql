@@ -86,8 +86,7 @@ SELECT estimate('SELECT FROM parts WHERE fp <~> 7 <= 3') AS whole,
     estimate('SELECT FROM (SELECT fp FROM docs UNION ALL SELECT fp FROM parts) u WHERE fp <~> 7 <= 3') AS of_union;
 
 -- Without LIMIT, the nearest rows are sorted; with LIMIT, the scan finds them, also with little memory.
-SET enable_seqscan = off;
-SET work_mem = '64kB';
+SET enable_seqscan = off; SET work_mem = '64kB';
 SELECT plan_nodes('SELECT fp <~> 7 FROM docs ORDER BY fp <~> 7');
 SELECT plan_nodes('SELECT fp <~> 7 FROM docs ORDER BY fp <~> 7 LIMIT 5');
 
@@ -99,9 +98,7 @@ INSERT INTO days SELECT n % 20 + 1, 'text ' || n, random_fingerprint(n) FROM gen
 SELECT simhash_index('days', 'body'), simhash_attach('days', 'fp');
 ANALYZE days;
 CREATE FUNCTION is_parallel(query text) RETURNS boolean LANGUAGE sql RETURN plan_nodes(query) ~ 'Gather.*SimhashScan';
-SET max_parallel_workers_per_gather = 2;
-SET parallel_setup_cost = 40;
-SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 40; SET min_parallel_table_scan_size = 0;
 SELECT is_parallel('SELECT FROM days WHERE simhash_near(fp, 7)') AS near,
     is_parallel('SELECT FROM days WHERE simhash_near(body, ''text 7'')') AS text;
 SET parallel_setup_cost = 1;
@@ -129,8 +126,7 @@ ALTER TABLE copies ADD PRIMARY KEY (id);
 CREATE INDEX copies_tenant ON copies (tenant);
 CREATE TABLE few AS SELECT * FROM copies WHERE id % 100 = 51;
 SELECT simhash_index('copies', 'body'), simhash_index('few', 'body');
-VACUUM ANALYZE copies, few;
-RESET ALL;
+VACUUM ANALYZE copies, few; RESET ALL;
 SELECT plan_nodes('SELECT FROM copies a JOIN copies b ON b.id = a.id + 1 AND simhash_near(b.body, a.body) WHERE a.id < 100');
 SELECT plan_nodes('SELECT FROM copies a JOIN copies b ON b.tenant = a.tenant AND simhash_near(b.body, a.body)
     WHERE a.id <= 200');

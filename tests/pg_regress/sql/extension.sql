@@ -51,8 +51,7 @@ SELECT "Other schema".simhash_index('public.attached', 'body', bands => 1);
 SELECT "Other schema".simhash_index_commands('public.attached', 'body', bands => 2) \gexec
 \d public.attached
 ALTER EXTENSION pg_simhash SET SCHEMA public;
-RESET search_path;
-SET client_min_messages = notice;
+RESET search_path; SET client_min_messages = notice;
 SELECT simhash_attach('attached', 'body', blocks => 2, options => '{"ngram": 2}');
 SET client_min_messages = warning;
 SELECT count(*) AS left_to_do FROM simhash_index_commands('attached', 'body', bands => 2);

@@ -6,12 +6,10 @@ SELECT simhash_guard('docs', 'reject', '{"resemblance": 0.9}', '{tenant}', 'seen
     unless => 'confirmed');
 SELECT definition('docs');
 -- A call with one argument, under other settings of the session; with none; and with one that means the same.
-SET DateStyle = 'SQL, DMY';
-SET search_path = pg_catalog, public;
+SET DateStyle = 'SQL, DMY'; SET search_path = pg_catalog, public;
 SELECT public.simhash_guard('public.docs', criterion => '{"resemblance": 0.8}');
 SELECT public.simhash_guard('public.docs');
-RESET search_path;
-RESET DateStyle;
+RESET search_path; RESET DateStyle;
 SELECT simhash_guard('docs', unless => '(confirmed)'), definition('docs');
 -- The hint of a refusal names the condition of unless.
 INSERT INTO docs VALUES (1, 'a', 'one two three four five six seven', false, '2021-01-01');

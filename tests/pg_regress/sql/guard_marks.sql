@@ -39,8 +39,7 @@ SET timezone = 'UTC';
 INSERT INTO events VALUES ('2026-02-03 04:05:06.789+00', '2026-02-03', 9007199254740993, 1.5, 0),
     ('2026-02-04 04:05:06+00', '2026-02-04', 2, 2, 1) RETURNING part, near;
 -- The values in a mark do not depend on the session's settings.
-SET datestyle = 'SQL, DMY';
-SET timezone = 'Asia/Kolkata';
+SET datestyle = 'SQL, DMY'; SET timezone = 'Asia/Kolkata';
 INSERT INTO events VALUES ('2026-05-04 04:05:06+00', '2026-05-04', 3, 3, 1) RETURNING near;
 RESET timezone;
 SHOW datestyle;

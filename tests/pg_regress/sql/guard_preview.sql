@@ -36,8 +36,7 @@ SELECT simhash_index('letters', 'body');
 INSERT INTO letters SELECT n, (SELECT string_agg('word' || i, ' ') FROM generate_series(1, 40) AS i)
     || (SELECT string_agg(' own' || n || '_' || i, '') FROM generate_series(1, 6) AS i)
 FROM generate_series(1, 1000) AS n;
-ANALYZE letters;
-SET client_min_messages = notice;
+ANALYZE letters; SET client_min_messages = notice;
 SELECT duplicate, sum(rows), sum(share) > 0.999 AS is_all FROM simhash_preview('letters', sample => 1000)
 GROUP BY duplicate;
 -- A row that is looked up is compared with all rows that share bands with it.
@@ -99,8 +98,7 @@ SELECT errors(
 ALTER TABLE docs OWNER TO regress_owner;
 ALTER TABLE docs ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY some_rows ON docs USING (id > 1);
-GRANT CREATE ON SCHEMA public TO regress_owner;
-SET ROLE regress_owner;
+GRANT CREATE ON SCHEMA public TO regress_owner; SET ROLE regress_owner;
 SELECT * FROM simhash_preview('docs');
 RESET ROLE;
 SELECT resemblance, duplicate, rows, example, earlier FROM simhash_preview('docs');

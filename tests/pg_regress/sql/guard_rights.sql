@@ -2,8 +2,7 @@
 -- to guard it: security_owners.)
 
 CREATE SCHEMA guarded;
-GRANT USAGE, CREATE ON SCHEMA guarded TO regress_owner;
-GRANT USAGE ON SCHEMA guarded TO regress_writer;
+GRANT USAGE, CREATE ON SCHEMA guarded TO regress_owner; GRANT USAGE ON SCHEMA guarded TO regress_writer;
 SET ROLE regress_owner;
 CREATE TABLE guarded.docs (id integer PRIMARY KEY, body text, same_as integer, reader name DEFAULT current_user);
 SELECT simhash_index('guarded.docs', 'body');
@@ -66,6 +65,5 @@ REVOKE SELECT ON guarded.parted FROM regress_writer;
 SELECT errors_as('regress_writer', 'INSERT INTO guarded.parted_2 VALUES (2, 1)');
 GRANT SELECT (f, id) ON guarded.parted_1 TO regress_writer;
 SELECT errors_as('regress_writer', 'INSERT INTO guarded.parted_2 VALUES (2, 1)');
-REVOKE SELECT (f, id) ON guarded.parted_1 FROM regress_writer;
-GRANT SELECT (f, id) ON guarded.parted TO regress_writer;
+REVOKE SELECT (f, id) ON guarded.parted_1 FROM regress_writer; GRANT SELECT (f, id) ON guarded.parted TO regress_writer;
 SELECT errors_as('regress_writer', 'INSERT INTO guarded.parted_2 VALUES (2, 1)');

@@ -76,8 +76,7 @@ CREATE FUNCTION tools.report_run(value text) RETURNS text IMMUTABLE LANGUAGE plp
 CREATE TABLE owned (body text);
 INSERT INTO owned VALUES ('a text');
 ALTER TABLE owned OWNER TO regress_owner;
-GRANT USAGE, CREATE ON SCHEMA public TO regress_owner;
-SET search_path = tools, public;
+GRANT USAGE, CREATE ON SCHEMA public TO regress_owner; SET search_path = tools, public;
 SELECT simhash_index('owned', 'report_run(body)', bands => 1);
 RESET search_path;
 SELECT pg_get_indexdef('owned_simhash_band0_idx'::regclass);

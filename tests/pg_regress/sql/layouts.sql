@@ -80,8 +80,7 @@ SELECT errors($$SELECT simhash_layouts('skewed', 'body')$$, $$SELECT simhash_lay
     $$SELECT simhash_layouts('skewed', max_distance => -1)$$, $$SELECT simhash_layouts('skewed', max_distance => 65)$$);
 
 -- simhash_layouts is for the table's owner, and runs the owner's code as the owner.
-GRANT SELECT ON skewed TO regress_reader;
-SET ROLE regress_reader;
+GRANT SELECT ON skewed TO regress_reader; SET ROLE regress_reader;
 SELECT simhash_layouts('skewed');
 RESET ROLE;
 CREATE FUNCTION only_as_owner(integer) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS

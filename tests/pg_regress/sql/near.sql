@@ -16,8 +16,7 @@ CREATE TABLE documents (
 INSERT INTO documents SELECT n, CASE WHEN n % 10 > 0 THEN n END FROM generate_series(1, 100) n;
 CREATE INDEX ON documents (block0, fp);
 CREATE INDEX ON documents (block1, fp);
-ANALYZE documents;
-SET enable_seqscan = off;
+ANALYZE documents; SET enable_seqscan = off;
 
 -- True, false and unknown differ.
 SELECT simhash_near(fp, 64, 1) AS near, count(*) FROM documents GROUP BY near ORDER BY near;
@@ -62,8 +61,7 @@ ALTER EXTENSION pg_simhash SET SCHEMA public;
 GRANT SELECT (id, fp) ON documents TO regress_reader;
 ALTER TABLE documents ENABLE ROW LEVEL SECURITY;
 CREATE POLICY near ON documents USING (simhash_near(fp, 64, 1)) WITH CHECK (simhash_near(fp, 64, 0));
-GRANT INSERT (id, fp), UPDATE (fp) ON documents TO regress_reader;
-SET ROLE regress_reader;
+GRANT INSERT (id, fp), UPDATE (fp) ON documents TO regress_reader; SET ROLE regress_reader;
 SELECT id FROM documents ORDER BY id;
 INSERT INTO documents (id, fp) VALUES (1004, 65);
 INSERT INTO documents (id, fp) VALUES (1004, 64) RETURNING id;

@@ -24,8 +24,7 @@ WHERE id = (SELECT min(id) FROM distances WHERE distance > 20) AND what IN ('res
 -- The indexes and the clusters find the same rows.
 SET client_min_messages = warning;
 SELECT simhash_index('docs', 'body', bands => 24);
-RESET client_min_messages;
-SET enable_seqscan = off;
+RESET client_min_messages; SET enable_seqscan = off;
 SELECT count(*) FILTER (WHERE (distance <= 20) <> (found.id IS NOT NULL)) AS wrong
 FROM distances LEFT JOIN (SELECT id FROM docs WHERE simhash_near(body, :'base')) AS found USING (id);
 SELECT count(*) FILTER (WHERE (distance <= 28) <> (found.id IS NOT NULL)) AS wrong

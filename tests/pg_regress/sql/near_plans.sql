@@ -65,8 +65,7 @@ CALL add_columns('three_layouts', 2);
 CALL add_columns('three_layouts', 3);
 CALL add_columns('three_layouts', 4);
 INSERT INTO three_layouts SELECT n, random_fingerprint(n) FROM generate_series(2001, 40000) n;
-ANALYZE three_layouts;
-SET plan_cache_mode = force_generic_plan;
+ANALYZE three_layouts; SET plan_cache_mode = force_generic_plan;
 PREPARE within (integer) AS SELECT id FROM three_layouts WHERE simhash_near(fp, 42, $1);
 SELECT portable_plan('EXECUTE within (3)');
 -- If the distance takes too many probes, all entries of an index are read.
@@ -161,8 +160,7 @@ CREATE INDEX child_b2_0 ON child (b2_0, fp);
 CREATE INDEX child_b2_1 ON child (b2_1, fp);
 INSERT INTO parent SELECT id, fp FROM prints WHERE id <= 1000;
 INSERT INTO child SELECT id, fp FROM prints WHERE id BETWEEN 1001 AND 2000;
-ANALYZE parent;
-ANALYZE child;
+ANALYZE parent; ANALYZE child;
 SELECT plan_lines('SELECT id FROM parent WHERE simhash_near(fp, 42, 0)', 'Scan');
 -- The index of the child has another expression, which only looks alike: the child is not searched by blocks.
 DROP INDEX parent_b2_0, child_b2_0, parent_b2_1, child_b2_1;

@@ -110,8 +110,7 @@ CREATE INDEX fifth ON alike (simhash_band(body, 5), simhash_size(body), simhash(
 SET client_min_messages = error;
 SELECT is_searched($$SELECT id FROM alike WHERE simhash_near(body, 'some text')$$) AS whole,
     is_searched($$SELECT id FROM alike WHERE simhash_near(body, 'some text') AND id > 200$$) AS of_its_predicate;
-RESET client_min_messages;
-DROP INDEX fifth;
+RESET client_min_messages; DROP INDEX fifth;
 -- The keys of an index may be generated columns.
 ALTER TABLE alike ADD band integer GENERATED ALWAYS AS (simhash_band(body, 0)) STORED;
 DROP INDEX alike_simhash_band0_idx;
@@ -159,9 +158,7 @@ SELECT estimate(query), is_searched(query), same_rows(query) FROM (VALUES ($$SEL
     WHERE simhash_near(body, rpad('a text that very many of them have in common', 2000000)) AND id < 100$$)) AS q (query);
 
 -- Parallel workers run the scan.
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
 ALTER TABLE docs SET (parallel_workers = 2);
 EXPLAIN (COSTS OFF) SELECT count(*) FROM docs a JOIN alike b ON simhash_near(a.body, b.body);

@@ -45,15 +45,13 @@ SELECT compare_order(format('SELECT min(fp <~> %s) AS d FROM prints', :q));
 SELECT a.id, b.d FROM prints a, LATERAL (SELECT fp <~> a.fp AS d FROM prints WHERE id <> a.id ORDER BY d LIMIT 1) b
 WHERE a.id IN (4, 8, 44, 50) ORDER BY a.id;
 -- With little memory, the farthest rows are dropped and found again; rows at a single distance need no memory.
-SET work_mem = '64kB';
-SET enable_sort = off;
+SET work_mem = '64kB'; SET enable_sort = off;
 SELECT compare_order('SELECT fp <~> 42 AS d FROM prints ORDER BY d');
 INSERT INTO prints SELECT 20000 + n, 1, 42 FROM generate_series(1, 10000) n;
 SELECT compare_order('SELECT fp <~> 42 AS d FROM prints ORDER BY d');
 SELECT compare_order('SELECT fp <~> 43 AS d FROM prints WHERE simhash_near(fp, 43, 20) ORDER BY d');
 DELETE FROM prints WHERE id > 20000;
-RESET enable_sort;
-RESET work_mem;
+RESET enable_sort; RESET work_mem;
 
 -- Partitions are merged in order; one has other columns, one has indexes without the fingerprint, and one none.
 CREATE TABLE parts (id integer, tag integer, fp bigint) PARTITION BY LIST (tag);

@@ -60,11 +60,9 @@ SELECT count(*) FROM pages WHERE id > 1
 SELECT count(*) FROM pages WHERE id > 1 AND NOT simhash_contains(html, 'it was the best of times, it was the age');
 ALTER TABLE pages ENABLE ROW LEVEL SECURITY;
 CREATE POLICY later ON pages USING (id > 1);
-GRANT SELECT ON pages TO regress_reader;
-SET ROLE regress_reader;
+GRANT SELECT ON pages TO regress_reader; SET ROLE regress_reader;
 SELECT count(*) FROM public.pages WHERE public.simhash_contains(html, 'the worst of times, it was the best of times');
-RESET ROLE;
-DROP POLICY later ON pages;
+RESET ROLE; DROP POLICY later ON pages;
 ALTER TABLE pages DISABLE ROW LEVEL SECURITY;
 -- No warning: the options of the indexes, another text, a text that is not indexed, fingerprints.
 SELECT count(*) FROM pages WHERE simhash_near(html, 'best of times', '{"markup": "html"}');

@@ -51,8 +51,7 @@ CREATE TABLE found AS SELECT clue.id, array_agg(docs.id ORDER BY docs.id) AS tex
     FROM docs AS clue JOIN docs ON simhash_contains(docs.body, clue.body, .3) WHERE clue.id < 150 GROUP BY clue.id;
 SELECT count(*), min(cardinality(texts)), max(cardinality(texts)) FROM found;
 CREATE INDEX docs_passages ON docs USING gin (simhash_passages(body));
-ANALYZE docs;
-SET enable_seqscan = off;
+ANALYZE docs; SET enable_seqscan = off;
 SELECT array_agg(id) AS ids,
     pg_temp.uses_index_of_passages($$SELECT id FROM docs WHERE simhash_contains(body, 'b c d e f g h i j k l')$$)
 FROM docs WHERE simhash_contains(body, pg_temp.words(100, 111));

@@ -8,8 +8,7 @@ SELECT n, CASE WHEN n % 2 = 0 THEN 'regress_reader' ELSE 'somebody else' END,
 FROM generate_series(1, 4000) n;
 ALTER TABLE documents ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON documents USING (reader = current_user);
-GRANT SELECT ON documents TO regress_reader;
-SET enable_seqscan = off;
+GRANT SELECT ON documents TO regress_reader; SET enable_seqscan = off;
 -- A function that raises an error for a hidden row reveals its values. If block numbers come from data, wrong ones give
 -- NULL, even if only hidden rows have them.
 UPDATE documents SET block = 9, blocks = 99 WHERE id IN (41, 42);
@@ -24,8 +23,7 @@ SET plan_cache_mode = force_generic_plan;
 PREPARE hidden (int, int) AS SELECT id FROM documents WHERE id = $1 AND simhash_block(fingerprint, $2) IS NULL;
 EXECUTE hidden (41, 9);
 EXECUTE hidden (42, 9);
-RESET plan_cache_mode;
-RESET ROLE;
+RESET plan_cache_mode; RESET ROLE;
 
 -- A condition on texts is not leakproof. Indexes on bands still serve it, because a probe of a band reveals nothing,
 -- and cleaned() is not called for hidden rows. A sequence counts its calls, from 2 on.

@@ -62,8 +62,7 @@ DROP INDEX updated_block1;
 ROLLBACK TO before_drop;
 FETCH c;
 CLOSE c;
-DROP INDEX updated_block1;
-ROLLBACK;
+DROP INDEX updated_block1; ROLLBACK;
 
 -- Cached plans, while the table and its indexes change.
 SET plan_cache_mode = force_generic_plan;
@@ -94,11 +93,8 @@ CREATE TABLE queries AS SELECT n AS id, n::bigint << 40 | n AS q FROM generate_s
 ALTER TABLE queries SET (parallel_workers = 2);
 SELECT simhash_attach('prints', 'fp', prefix => 'b');
 VACUUM ANALYZE prints, queries;
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
-SET max_parallel_workers_per_gather = 2;
-SET enable_seqscan = on;
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2; SET enable_seqscan = on;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM queries JOIN prints ON simhash_near(fp, q, 0);
 SELECT count(*) FROM queries JOIN prints ON simhash_near(fp, q, 0);
 SELECT line ~ 'Custom Scan.*loops=2000\)|Heap Fetches: 2000' OR substring(line, ': (\d+)')::integer >= 2000
@@ -112,8 +108,7 @@ INSERT INTO tenants SELECT 'tenant ' || n % 7, n % 3, n, n::bigint << 40 | n FRO
 INSERT INTO tenants VALUES ('tenant 5', 0, 0, NULL);
 SELECT run(format('CREATE INDEX ON tenants (tenant, part, simhash_block(fp, %s)) INCLUDE (fp)', block))
 FROM generate_series(0, 3) AS block;
-ANALYZE tenants;
-SET enable_seqscan = off;
+ANALYZE tenants; SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM tenants WHERE tenant = 'tenant 5' AND part = 1 AND simhash_near(fp, 5, 4);
 -- No scan with another collation, with another operator, or without a condition on each of the columns.
 SELECT condition, is_searched(format('SELECT id FROM tenants WHERE %s AND simhash_near(fp, 5)', condition))
@@ -136,16 +131,14 @@ FROM unnest('{A,B,C,a,b,c}'::text[]) AS t;
 CREATE TABLE growing (fp bigint);
 SELECT simhash_attach('growing', 'fp', blocks => 2);
 INSERT INTO growing SELECT hashint8extended(n, 0) FROM generate_series(1, 100) n;
-ANALYZE growing;
-SET plan_cache_mode = force_generic_plan;
+ANALYZE growing; SET plan_cache_mode = force_generic_plan;
 PREPARE grown (bigint) AS SELECT count(*) FROM growing WHERE simhash_near(fp, $1);
 EXECUTE grown (hashint8extended(7, 0));
 BEGIN;
 -- Three in four of these share a block.
 INSERT INTO growing SELECT hashint8extended(n, 0) & ~((1::bigint << 31 + n % 2) - 1) FROM generate_series(1, 100000) n;
 SELECT run_lines('EXECUTE grown (hashint8extended(8, 0) & ~((1::bigint << 31) - 1))', 'Full Scans');
-ROLLBACK;
-RESET plan_cache_mode;
+ROLLBACK; RESET plan_cache_mode;
 
 -- Another order of integers is not the order of the scan.
 CREATE FUNCTION compare_reversed(integer, integer) RETURNS integer LANGUAGE sql IMMUTABLE RETURN btint4cmp($2, $1);

@@ -17,9 +17,7 @@ $$;
 
 -- With default settings, the planner chooses the scan.
 SELECT * FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON d.tenant = n.tenant AND simhash_near(d.fp, n.fp)');
-SET enable_seqscan = off;
-SET enable_hashjoin = off;
-SET enable_mergejoin = off;
+SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
 SELECT * FROM scopes('SELECT n.id, d.id FROM news n JOIN docs d ON d.tenant = n.tenant AND simhash_near(d.fp, n.fp)');
 SELECT * FROM scopes('SELECT n.id, d.id FROM news n LEFT JOIN docs d ON d.tenant = n.tenant + 1
     AND simhash_near(d.fp, n.fp, 9)');
@@ -56,8 +54,7 @@ FROM unnest('{parts,new_parts}'::text[]) t, generate_series(1, 2) n;
 INSERT INTO parts SELECT id, tenant, fp FROM docs WHERE tenant IN (1, 2);
 INSERT INTO new_parts SELECT id, tenant, fp # 1 FROM docs WHERE tenant IN (1, 2) AND id % 16 = 1;
 SELECT simhash_attach('parts', 'fp', prefix => 'b', scope => '{tenant}');
-ANALYZE parts, new_parts;
-SET enable_partitionwise_join = on;
+ANALYZE parts, new_parts; SET enable_partitionwise_join = on;
 SELECT * FROM scopes('SELECT n.id, d.id FROM new_parts n JOIN parts d ON d.tenant = n.tenant
     AND simhash_near(d.fp, n.fp)');
 RESET enable_partitionwise_join;

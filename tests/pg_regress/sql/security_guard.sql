@@ -9,8 +9,7 @@ SET ROLE regress_owner;
 CREATE TABLE docs (id integer PRIMARY KEY, f bigint, same_as integer);
 SELECT simhash_attach('docs', 'f', blocks => 8);
 INSERT INTO docs VALUES (1, 0);
-GRANT INSERT, TRIGGER ON docs TO regress_writer;
-SET ROLE regress_writer;
+GRANT INSERT, TRIGGER ON docs TO regress_writer; SET ROLE regress_writer;
 CREATE TRIGGER guard_of_writer BEFORE INSERT ON docs FOR EACH ROW
     EXECUTE FUNCTION simhash_dedup('reject', '{"max_distance": 7, "resemblance": null}', 'f');
 INSERT INTO docs VALUES (2, 31);

@@ -1,17 +1,14 @@
 -- Installing and owning the extension, and objects that other users have made in its schema before.
 
 -- Any user with CREATE on the database can install it and use it; others can use it.
-DROP EXTENSION pg_simhash;
-SET ROLE regress_owner;
+DROP EXTENSION pg_simhash; SET ROLE regress_owner;
 CREATE EXTENSION pg_simhash;
-RESET ROLE;
-GRANT CREATE ON DATABASE :DBNAME TO regress_owner;
+RESET ROLE; GRANT CREATE ON DATABASE :DBNAME TO regress_owner;
 CREATE SCHEMA owned AUTHORIZATION regress_owner;
 SET ROLE regress_owner;
 CREATE EXTENSION pg_simhash SCHEMA owned;
 SELECT owned.simhash('hello');
-GRANT USAGE ON SCHEMA owned TO regress_other;
-RESET ROLE;
+GRANT USAGE ON SCHEMA owned TO regress_other; RESET ROLE;
 SELECT errors_as('regress_other', $$SELECT owned.simhash('hello')$$, 'DROP EXTENSION pg_simhash');
 DROP EXTENSION pg_simhash;
 CREATE SCHEMA shared;

@@ -57,21 +57,17 @@ RESET ROLE;
 
 -- To search by the blocks, a user needs no privilege on them, and gets none.
 ALTER TABLE docs DISABLE ROW LEVEL SECURITY;
-REVOKE SELECT ON docs FROM regress_reader;
-GRANT SELECT (id, simhash) ON docs TO regress_reader;
+REVOKE SELECT ON docs FROM regress_reader; GRANT SELECT (id, simhash) ON docs TO regress_reader;
 SET ROLE regress_reader;
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_near(simhash, :query);
 SELECT id FROM docs WHERE simhash_near(simhash, :query) ORDER BY id;
 SELECT simhash_block0 FROM docs WHERE id = 1;
-RESET ROLE;
-REVOKE SELECT (simhash) ON docs FROM regress_reader;
-SET ROLE regress_reader;
+RESET ROLE; REVOKE SELECT (simhash) ON docs FROM regress_reader; SET ROLE regress_reader;
 -- A user who may not select the fingerprint learns nothing.
 EXPLAIN SELECT id FROM docs WHERE simhash_near(simhash, :query);
 RESET ROLE;
 
 -- A user needs EXECUTE on the function, although the scan does not call it for rows that are not near.
-GRANT SELECT ON docs TO regress_reader;
-REVOKE EXECUTE ON FUNCTION simhash_near(bigint, bigint, integer) FROM PUBLIC;
+GRANT SELECT ON docs TO regress_reader; REVOKE EXECUTE ON FUNCTION simhash_near(bigint, bigint, integer) FROM PUBLIC;
 SELECT errors_as('regress_reader', 'SELECT id FROM docs WHERE simhash_near(simhash, 42)');
 GRANT EXECUTE ON FUNCTION simhash_near(bigint, bigint, integer) TO PUBLIC;

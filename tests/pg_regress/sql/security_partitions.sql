@@ -2,8 +2,7 @@
 -- owner.
 
 CREATE SCHEMA parts;
-GRANT USAGE, CREATE ON SCHEMA parts TO regress_attacker;
-GRANT USAGE ON SCHEMA parts TO regress_writer;
+GRANT USAGE, CREATE ON SCHEMA parts TO regress_attacker; GRANT USAGE ON SCHEMA parts TO regress_writer;
 SET search_path = parts, public;
 
 -- The code of regress_attacker calls report_run, which reports other users who run it.
@@ -36,8 +35,7 @@ CREATE STATISTICS docs_2_statistics ON (body || parts.report_run('statistics', '
 CREATE FUNCTION report_update() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN PERFORM parts.report_run('a trigger', 1); RETURN new; END $$;
 CREATE TRIGGER report BEFORE UPDATE ON docs_2 FOR EACH ROW EXECUTE FUNCTION report_update();
-RESET ROLE;
-GRANT ALL ON docs TO regress_writer;
+RESET ROLE; GRANT ALL ON docs TO regress_writer;
 \c -
 SELECT count(*) FROM parts.docs; -- PostgreSQL itself
 \c -
@@ -86,8 +84,7 @@ SELECT count(*) > 0 FROM simhash_layouts('parts.docs_2', 'simhash');
 SELECT simhash_unguard('parts.docs');
 INSERT INTO parts.docs VALUES (3, 'a third text');
 -- After the commands of the hint, the table can be guarded and written to.
-SET client_min_messages = error;
-DROP TRIGGER report ON parts.docs_2;
+SET client_min_messages = error; DROP TRIGGER report ON parts.docs_2;
 ALTER TABLE parts.docs_2 OWNER TO :USER;
 SELECT simhash_guard('parts.docs');
 INSERT INTO parts.docs VALUES (4, 'a fourth text');
@@ -110,8 +107,7 @@ INSERT INTO parts.own (id, body) VALUES (2, 'one two three four five');
 
 -- Partition keys, and tables with partitions below other partitions.
 \c -
-SET search_path = parts, public;
-SET client_min_messages = error;
+SET search_path = parts, public; SET client_min_messages = error;
 CREATE TABLE keyed (id integer, f bigint) PARTITION BY LIST (id);
 CREATE TABLE keyed_1 PARTITION OF keyed FOR VALUES IN (1);
 CREATE TABLE keyed_2 (id integer, f bigint) PARTITION BY LIST ((id + parts.report_run('a partition key', 1)));
@@ -131,8 +127,7 @@ SET ROLE regress_writer;
 INSERT INTO parts.keyed VALUES (1, 1);
 
 -- Nothing of the other partitions is reported to a partition's owner, not even by a trigger of that owner.
-RESET ROLE;
-SET search_path = parts, public;
+RESET ROLE; SET search_path = parts, public;
 CREATE TABLE tenants (id integer, tenant integer, f bigint, PRIMARY KEY (tenant, id)) PARTITION BY LIST (tenant);
 CREATE TABLE tenant_1 PARTITION OF tenants FOR VALUES IN (1);
 CREATE TABLE tenant_2 PARTITION OF tenants FOR VALUES IN (2) PARTITION BY LIST (tenant);

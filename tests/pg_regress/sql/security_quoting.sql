@@ -44,14 +44,12 @@ SELECT use(names), count(*) FROM names GROUP BY use;
 SELECT current_setting('server_version_num')::integer < 190000 AS has_escapes \gset
 UPDATE names SET schema_name = schema_name || '2';
 \if :has_escapes
-SET standard_conforming_strings = off;
-SET escape_string_warning = off;
+SET standard_conforming_strings = off; SET escape_string_warning = off;
 \endif
 SET backslash_quote = on;
 SELECT use(names), count(*) FROM names GROUP BY use;
 \if :has_escapes
-RESET standard_conforming_strings;
-RESET escape_string_warning;
+RESET standard_conforming_strings; RESET escape_string_warning;
 \endif
 RESET backslash_quote;
 -- Typed one by one: CREATE INDEX CONCURRENTLY cannot run in a function.

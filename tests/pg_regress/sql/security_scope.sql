@@ -13,8 +13,7 @@ PREPARE insert_others AS SELECT errors_as('regress_writer', 'INSERT INTO tenants
 EXECUTE insert_others;
 DELETE FROM tenants WHERE id = 2;
 -- Privileges are checked earlier: users who may not set the scope cannot ask about another one.
-REVOKE INSERT ON tenants FROM regress_writer;
-GRANT INSERT (id, f) ON tenants TO regress_writer;
+REVOKE INSERT ON tenants FROM regress_writer; GRANT INSERT (id, f) ON tenants TO regress_writer;
 EXECUTE insert_others;
 -- Or a trigger whose name comes first refuses the row.
 DELETE FROM tenants WHERE id = 2;

@@ -2,8 +2,7 @@
 \set SHOW_CONTEXT never
 
 CREATE SCHEMA hostile AUTHORIZATION regress_attacker;
-SET ROLE regress_attacker;
-SET search_path = hostile, public;
+SET ROLE regress_attacker; SET search_path = hostile, public;
 -- The code of regress_attacker calls record_run. This function fails if another user runs it, and records each run in
 -- the sequence of this name.
 CREATE FUNCTION record_run(what text, value anyelement) RETURNS anyelement LANGUAGE plpgsql IMMUTABLE AS $$
@@ -117,8 +116,7 @@ CREATE FUNCTION hostile.hamming(bigint, bigint) RETURNS integer LANGUAGE sql RET
 CREATE VIEW hostile.pg_inherits AS SELECT oid AS inhrelid, oid AS inhparent FROM pg_class WHERE public.must_not_run();
 CREATE DOMAIN hostile.int8 AS pg_catalog.int8 CHECK (false);
 CREATE DOMAIN hostile.float8 AS pg_catalog.float8 CHECK (false);
-RESET ROLE;
-SET search_path = hostile, pg_catalog, public;
+RESET ROLE; SET search_path = hostile, pg_catalog, public;
 SELECT blocks, indexed FROM simhash_layouts('public.plain', 'f') WHERE best;
 SELECT id FROM public.plain WHERE public.simhash_near(f, 4294967297, 4) ORDER BY id LIMIT 3;
 SELECT count(*) FROM public.plain AS a JOIN public.plain AS b ON public.simhash_near(a.f, b.f, 1);
@@ -147,10 +145,8 @@ FROM generate_series(1, 2000) AS n;
 SELECT public.run(format('CREATE INDEX ON hostile.stored
     (public.simhash_block(public.simhash(hostile.only_as_owner(body)), %s, 4)) INCLUDE (simhash)', block))
 FROM generate_series(0, 3) AS block;
-ANALYZE hostile.stored;
-GRANT USAGE ON SCHEMA hostile TO regress_other;
-GRANT SELECT (id, simhash) ON hostile.stored TO regress_other;
-RESET ROLE;
+ANALYZE hostile.stored; GRANT USAGE ON SCHEMA hostile TO regress_other;
+GRANT SELECT (id, simhash) ON hostile.stored TO regress_other; RESET ROLE;
 CREATE FUNCTION searches() RETURNS TABLE (role name, by_key bigint, of_all bigint, joined bigint)
 LANGUAGE sql AS $$
     SELECT current_user,

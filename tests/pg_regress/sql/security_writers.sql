@@ -2,8 +2,7 @@
 \set SHOW_CONTEXT never
 
 CREATE SCHEMA app AUTHORIZATION regress_owner;
-GRANT USAGE ON SCHEMA app TO PUBLIC;
-GRANT TEMPORARY ON DATABASE :DBNAME TO PUBLIC;
+GRANT USAGE ON SCHEMA app TO PUBLIC; GRANT TEMPORARY ON DATABASE :DBNAME TO PUBLIC;
 -- The error of a statement, with all that a client gets of it.
 CREATE FUNCTION app.error(statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -195,8 +194,7 @@ CREATE POLICY own ON app.secret USING (reader = current_user);
 SELECT condition, error ~ '4711|zero' AS is_shown, left(error, 5) AS sqlstate FROM app.errors();
 -- The row that an UPDATE changes is a stored row.
 ALTER TABLE app.secret DISABLE ROW LEVEL SECURITY;
-REVOKE SELECT ON app.secret FROM regress_writer;
-GRANT SELECT (id) ON app.secret TO regress_writer;
+REVOKE SELECT ON app.secret FROM regress_writer; GRANT SELECT (id) ON app.secret TO regress_writer;
 SET ROLE regress_owner;
 DELETE FROM app.secret;
 SELECT simhash_guard('app.secret', among => 'reader IS NOT NULL AND secret::numeric > 0');
@@ -206,9 +204,7 @@ SELECT app.error($$SELECT public.simhash_guard('app.secret', among => '1 / (id -
 SELECT error FROM simhash_guards() WHERE target = 'app.secret'::regclass;
 SET ROLE regress_writer;
 SELECT error FROM public.simhash_guards() WHERE target = 'app.secret'::regclass;
-SET ROLE regress_owner;
-GRANT UPDATE (reader) ON app.secret TO regress_writer;
-SET ROLE regress_writer;
+SET ROLE regress_owner; GRANT UPDATE (reader) ON app.secret TO regress_writer; SET ROLE regress_writer;
 SELECT app.error($$UPDATE app.secret SET reader = 'me' WHERE id = 1$$) AS update;
 RESET ROLE;
 -- The expression of a unique index is not evaluated on stored rows.
@@ -289,11 +285,9 @@ END $$;
 SET ROLE regress_owner;
 CREATE TABLE app.listed (id integer PRIMARY KEY, body text);
 SELECT simhash_index('app.listed', 'body');
-GRANT TRIGGER ON app.listed TO regress_writer;
-RESET ROLE;
+GRANT TRIGGER ON app.listed TO regress_writer; RESET ROLE;
 CREATE SCHEMA hostile AUTHORIZATION regress_writer;
-GRANT USAGE ON SCHEMA hostile TO PUBLIC;
-SET ROLE regress_writer;
+GRANT USAGE ON SCHEMA hostile TO PUBLIC; SET ROLE regress_writer;
 CREATE FUNCTION hostile.report_run(text) RETURNS boolean LANGUAGE plpgsql AS
     $$ BEGIN RAISE WARNING 'code of regress_writer runs as %', current_user; RETURN true; END $$;
 CREATE DOMAIN hostile.checked AS text CHECK (hostile.report_run(value));
@@ -316,5 +310,4 @@ SELECT '(x)'::hostile.boxed, hostile._checked('{x}');
 SELECT guard, error FROM simhash_guards() WHERE target = 'app.listed'::regclass ORDER BY guard;
 SET ROLE regress_owner;
 SELECT app.error($$SELECT public.simhash_preview('app.listed', among => 'body = (''(x)''::hostile.boxed).content')$$);
-RESET ROLE;
-DROP SCHEMA hostile CASCADE;
+RESET ROLE; DROP SCHEMA hostile CASCADE;
