@@ -235,6 +235,37 @@ fn large_buckets_match_oracle() {
     }
 }
 
+/// A text that is lighter than those before it, to which it is near, has no rare features: only the prefixes of those
+/// have the common ones.
+#[test]
+fn lighter_texts_match_oracle() {
+    let mut random = Random(13);
+    let mut words = |count, name: &str| (0..count).map(|_| format!("{name}{} ", random.next())).collect::<String>();
+    let template = words(60, "t");
+    let families: Vec<String> = (0..100).map(|_| format!("{template}{}", words(10, "f"))).collect();
+    let mut owned: Vec<String> = (0..800).map(|row| format!("{}{}", families[row / 8], words(8, "own"))).collect();
+    owned.extend(families);
+    let (rows, options) = (borrowed(&owned), Options::default());
+    let near_pairs = near_pairs_of_sets(&rows, COPIES, &options);
+    assert_eq!(confirm::<Confirmed>(&rows, COPIES, &options, AMPLE, &|| ()).0, clusters(&near_pairs));
+    assert_eq!(confirm::<Kept>(&rows, COPIES, &options, AMPLE, &|| ()).0, duplicates(&near_pairs));
+}
+
+/// More rows share a band than the sketches are compared of.
+#[test]
+fn finds_copies_among_many_refuted() {
+    let mut random = Random(17);
+    let template: String = (0..60).map(|word| format!("t{word} ")).collect();
+    let mut text = || (0..16).fold(template.clone(), |text, _| format!("{text}own{} ", random.next()));
+    let mut owned: Vec<String> = (0..40_000).map(|_| text()).collect();
+    owned.extend_from_within(8000..8300);
+    let (rows, criterion) = (borrowed(&owned), TextCriterion { bands: 1, ..COPIES });
+    let expected: Vec<u32> = (0..40_000).chain(8000..8300).collect();
+    assert!(confirm::<Confirmed>(&rows, criterion, &Options::default(), AMPLE, &|| ()).0 == expected);
+    let (found, read, _) = confirm::<Kept>(&rows, criterion, &Options::default(), AMPLE, &|| ());
+    assert!(found == expected && read > 4096, "{read} read");
+}
+
 /// Texts of many features are sorted in parts, and compared in strides.
 #[test]
 fn long_texts_match_oracle() {

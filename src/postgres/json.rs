@@ -81,7 +81,7 @@ pub unsafe fn to_json(value: RawJsonb<'_>) -> Result<Vec<u8>> {
     }
 }
 
-/// The number of digits of all numbers; less, but more than [`MAX_DIGITS`], if there are more. A number that takes 12
+/// The length of all numbers, in digits with signs and points; less, but more than [`MAX_DIGITS`], if there are more. A number that takes 12
 /// bytes may have 131,072 digits.
 ///
 /// # Safety

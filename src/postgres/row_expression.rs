@@ -24,7 +24,8 @@ pub struct Argument<'a> {
     pub context: &'a CStr,
 }
 
-/// The limit on the length of an expression, in bytes: code that handles it may allocate its length without asking.
+/// The limit on the length of an expression that a user writes, in bytes: code that handles it may allocate its length
+/// without asking.
 const MAX_BYTES: usize = 1 << 16;
 
 /// What an expression is for.
@@ -33,6 +34,16 @@ enum Kind {
     IndexKey,
     Value,
     Condition,
+}
+
+/// An error if the argument of this name is too long for an expression.
+pub fn check_length(sql: &str, name: &str) -> Result<()> {
+    if sql.len() <= MAX_BYTES {
+        return Ok(());
+    }
+    let message = format!("{name} is {} bytes long", sql.len());
+    Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
+        .with_detail(format!("At most {MAX_BYTES} are read.")))
 }
 
 /// Parses a key of an index of an open table. PostgreSQL refuses subqueries, aggregates and functions that return sets.
@@ -78,14 +89,9 @@ fn parse(table: &Relation, sql: &str, argument: Argument<'_>, kind: Kind) -> Res
         Kind::IndexKey => (ParseExprKind::EXPR_KIND_INDEX_EXPRESSION, None),
         Kind::Value | Kind::Condition => (ParseExprKind::EXPR_KIND_WHERE, Some(Literals::default())),
     };
-    let name = argument.name.to_string_lossy();
-    if sql.len() > MAX_BYTES {
-        let message = format!("{name} is {} bytes long", sql.len());
-        return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
-            .with_detail(format!("At most {MAX_BYTES} are read.")));
-    }
     // The line break ends a comment.
     let query = to_server(&format!("SELECT ({sql}\n)"))?;
+    let name = argument.name.to_string_lossy();
     let not_one_expression =
         || user_error(PgSqlErrorCode::ERRCODE_SYNTAX_ERROR, format!("{name} must be one expression"));
     let has_subquery = || not_supported(format!("cannot use a subquery in {name}"));

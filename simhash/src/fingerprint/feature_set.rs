@@ -99,16 +99,22 @@ impl FeatureSet {
 
     /// Stores the prefix of this set in `prefix`: the features that come first in the order of their levels and hashes,
     /// and whether they are in the short prefix ([prefixes](crate::pairs)). A level is less than 64.
-    pub fn prefix(&self, level: impl Fn(u64) -> u8, least: f64, prefix: &mut Vec<(u64, bool)>) -> Result<()> {
+    pub fn prefix(
+        &self,
+        level: impl Fn(u64) -> u8,
+        least: f64,
+        prefix: &mut Vec<(u64, bool)>,
+        tick: &dyn Fn(),
+    ) -> Result<()> {
         /// More than the errors of rounding.
         const ROUNDING: f64 = 1e-9;
         let [short, long] =
             [2.0 * least / (1.0 + least), least].map(|share| (self.total as f64 * share * (1.0 - ROUNDING)) as u128);
-        let levels = self.hashes.iter().fold(0u64, |levels, hash| levels | 1 << level(*hash));
+        let levels = ticking(&self.hashes, tick).fold(0u64, |levels, hash| levels | 1 << level(*hash));
         let mut rest = self.total;
         prefix.clear();
         for next in (0..u64::BITS as u8).filter(|level| levels >> level & 1 == 1) {
-            for (hash, weight) in self.hashes_and_weights().filter(|(hash, _)| level(*hash) == next) {
+            for (hash, weight) in ticking(self.hashes_and_weights(), tick).filter(|(hash, _)| level(*hash) == next) {
                 if rest < long {
                     return Ok(());
                 }

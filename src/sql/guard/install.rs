@@ -58,9 +58,9 @@ fn simhash_guard(
         action: action.map(|action| Action::named(decode(action)?.as_str())).transpose()?,
         scope: scope.map(|scope| column_names(&scope, "scope")).transpose()?,
         mark_column: mark_column.map(|mark| from_bytes(mark.to_bytes())).transpose()?,
-        source: AskedSql::read(source)?,
-        among: AskedSql::read(among)?,
-        unless: AskedSql::read(unless)?,
+        source: AskedSql::read(source, "source")?,
+        among: AskedSql::read(among, "among")?,
+        unless: AskedSql::read(unless, "unless")?,
     };
     let target = required(target, "target")?;
     // CREATE TRIGGER takes the same lock.

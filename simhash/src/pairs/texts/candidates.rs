@@ -16,9 +16,9 @@ use crate::ticking::{NUMBERS_BETWEEN_TICKS, sort, ticking};
 
 /// Stands for the number of a bucket where there is none.
 pub const NO_BUCKET: u32 = u32::MAX;
-/// Most rows of a bucket that the sketches of another one are compared with. More comparisons would take longer than
-/// reading the text.
-const MAX_COMPARED_SKETCHES: usize = 512;
+/// Most rows of a bucket that the sketches of another one are compared with. More comparisons take longer than reading
+/// the text.
+const MAX_COMPARED_SKETCHES: usize = 1 << 12;
 /// Most items that are sorted at once, in 8 MB. More are sorted in parts, each with the keys of one remainder.
 const SORTED_ITEMS: usize = 1 << 20;
 

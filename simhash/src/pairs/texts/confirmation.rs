@@ -64,8 +64,8 @@ pub struct Confirmation<O> {
     is_requested: bool,
     /// The held candidates that the next one is compared with: how much both differ at least, and the index in `held`.
     compared: Vec<(i64, u32)>,
-    /// Whether the next candidate is also compared with those that the prefixes find.
-    needs_prefixes: bool,
+    /// The number of held candidates in large buckets of the next one, for each bucket.
+    in_large: u64,
     /// Steps of loops since the last tick.
     steps: usize,
 }
@@ -120,7 +120,7 @@ impl<O: Outcome> Confirmation<O> {
             position: 0,
             is_requested: false,
             compared: Vec::new(),
-            needs_prefixes: false,
+            in_large: 0,
             steps: 0,
         })
     }
@@ -134,7 +134,7 @@ impl<O: Outcome> Confirmation<O> {
             }
             if self.position < self.candidates.len() {
                 self.list_compared(tick)?;
-                self.is_requested = !self.compared.is_empty() || self.needs_prefixes || self.is_held();
+                self.is_requested = !self.compared.is_empty() || self.in_large > 0 || self.is_held();
                 self.position += usize::from(!self.is_requested);
                 continue;
             }
@@ -158,7 +158,7 @@ impl<O: Outcome> Confirmation<O> {
         // A tick takes less time than reading a text.
         tick();
         if let Some(features) = features {
-            if self.needs_prefixes {
+            if self.in_large > 0 {
                 self.list_by_prefixes(&features, tick)?;
             }
             self.compare(&features, tick);
@@ -189,16 +189,21 @@ impl<O: Outcome> Confirmation<O> {
             && self.candidates.is_candidate(self.position)
     }
 
-    /// Lists the candidates that the next one is compared with, except those that only the prefixes find.
+    /// Lists the candidates that the next one is compared with, except those in large buckets.
     fn list_compared(&mut self, tick: &dyn Fn()) -> Result<()> {
+        self.compared.clear();
+        self.in_large = 0;
+        self.list_buckets(false, tick)
+    }
+
+    /// Adds to the list the candidates of large buckets, or of the others.
+    fn list_buckets(&mut self, large: bool, tick: &dyn Fn()) -> Result<()> {
         let Self { candidates, outcome, held, position, compared, .. } = self;
         let (position, bands) = (*position, candidates.buckets.len());
-        compared.clear();
-        self.needs_prefixes = false;
         for (band, (buckets, chains)) in candidates.buckets.iter().zip(&held.chains).enumerate() {
             let Some(chain) = chains.get(buckets.numbers[position] as usize) else { continue };
-            if chain.is_large() {
-                self.needs_prefixes = true;
+            if chain.is_large() != large {
+                self.in_large += u64::from(chain.len);
                 continue;
             }
             let mut next = chain.last;
@@ -208,26 +213,26 @@ impl<O: Outcome> Confirmation<O> {
                     push(compared, (difference, next))?;
                 }
                 next = held.before[index * bands + band];
-            }
-            self.steps += chain.len as usize;
-            if self.steps >= NUMBERS_BETWEEN_TICKS {
-                self.steps = 0;
-                tick();
+                self.steps += 1;
+                if self.steps == NUMBERS_BETWEEN_TICKS {
+                    self.steps = 0;
+                    tick();
+                }
             }
         }
         Ok(())
     }
 
-    /// Adds to the list the candidates in large buckets that the next one is compared with.
+    /// Adds to the list the candidates in large buckets: those that the prefixes find, or all if there are few.
     fn list_by_prefixes(&mut self, features: &FeatureSet, tick: &dyn Fn()) -> Result<()> {
-        let Self { candidates, outcome, held, position, compared, .. } = self;
+        let Self { candidates, outcome, held, position, compared, in_large, .. } = self;
         let Some(prefixes) = &mut held.prefixes else { return Ok(()) };
         let meet = |index: u32| {
             let other = &mut held.candidates[index as usize];
             let difference = other.meet(*position, candidates, outcome)?;
             candidates.share_bucket(other.position as usize, *position).then_some(difference)
         };
-        prefixes.find(features, meet, compared, tick)
+        if prefixes.find(features, *in_large, meet, compared, tick)? { Ok(()) } else { self.list_buckets(true, tick) }
     }
 
     /// Compares the next candidate with others, those first that probably resemble it most.

@@ -32,22 +32,31 @@ pub struct PrefixIndex {
     counts: Vec<u32>,
     /// The order of the features: the number of digits that each count had when the order was chosen.
     levels: Vec<u8>,
-    /// For each feature the last entry of a set that has it in its short prefix, and that of a set that has it only in
-    /// its prefix.
-    last: HashMap<u64, [u32; 2]>,
+    /// For each feature the sets that have it in their short prefix, and those that have it only in their prefix.
+    lists: HashMap<u64, [List; 2]>,
     entries: Vec<Entry>,
     sets: Vec<Set>,
     /// The keys of the sets' prefixes, each list with an [`END`].
     keys: Vec<u64>,
     /// The features of all sets.
-    features: usize,
+    features: u64,
     /// The entries that have been read, and how many are read before another order is chosen.
-    read: usize,
-    next_order: usize,
+    read: u64,
+    next_order: u64,
     /// The prefix of the last set: its features, whether they are in its short prefix, and its keys.
     prefix: Vec<(u64, bool)>,
     prefix_keys: Vec<u64>,
 }
+
+/// A list of entries.
+#[derive(Clone, Copy)]
+struct List {
+    /// The last entry.
+    last: u32,
+    len: u32,
+}
+
+const NO_LIST: List = List { last: NO_ENTRY, len: 0 };
 
 /// A set that has a feature in its prefix.
 #[derive(Clone, Copy)]
@@ -76,7 +85,7 @@ impl PrefixIndex {
             least,
             counts: filled(COUNTS, 0, tick)?,
             levels: filled(COUNTS, 0, tick)?,
-            last: HashMap::new(),
+            lists: HashMap::new(),
             entries: Vec::new(),
             sets: Vec::new(),
             keys: Vec::new(),
@@ -94,31 +103,41 @@ impl PrefixIndex {
             let count = &mut self.counts[count_of(*hash)];
             *count = count.saturating_add(1);
         }
-        self.features += set.hashes().len();
-        self.add_prefix(number, set)
+        self.features += set.hashes().len() as u64;
+        self.add_prefix(number, set, tick)
     }
 
     /// Appends to `found` all sets that may resemble this one, each with what `meet` says of it. It is called with the
     /// number of each set that shares a feature of the prefixes, once or more often, and says None of those that are
-    /// not sought.
+    /// not sought. Returns false, and finds none, if that takes more than `limit` entries: the sets have no features
+    /// that are rare enough.
     pub fn find<T>(
         &mut self,
         set: &FeatureSet,
+        limit: u64,
         mut meet: impl FnMut(u32) -> Option<T>,
         found: &mut Vec<(T, u32)>,
         tick: &dyn Fn(),
-    ) -> Result<()> {
-        self.read_prefix(set)?;
+    ) -> Result<bool> {
+        self.read_prefix(set, tick)?;
+        let lists_of = |(hash, is_short): &(u64, bool)| Some(&self.lists.get(hash)?[..1 + usize::from(*is_short)]);
+        let lists = ticking(&self.prefix, tick).filter_map(lists_of).flatten();
+        let entries: u64 = lists.map(|list| u64::from(list.len)).sum();
+        self.read += entries;
+        if entries > limit {
+            return Ok(false);
+        }
         let (is_weighted, len) = (set.is_weighted(), set.hashes().len());
-        for (position, (hash, is_short)) in self.prefix.iter().enumerate() {
-            let Some(lists) = self.last.get(hash) else { continue };
-            for &last in &lists[..1 + usize::from(*is_short)] {
-                let mut next = last;
+        let mut steps = 0;
+        for (position, feature) in ticking(self.prefix.iter().enumerate(), tick) {
+            for list in lists_of(feature).into_iter().flatten() {
+                let mut next = list.last;
                 while next != NO_ENTRY {
                     let entry = self.entries[next as usize];
                     next = entry.before;
-                    self.read += 1;
-                    if self.read.is_multiple_of(NUMBERS_BETWEEN_TICKS) {
+                    steps += 1;
+                    if steps >= NUMBERS_BETWEEN_TICKS {
+                        steps = 0;
                         tick();
                     }
                     // If this is the first common feature, no more can be common. (Positions: Xiao et al.)
@@ -128,14 +147,15 @@ impl PrefixIndex {
                     }
                     let other = &self.sets[entry.set as usize];
                     if let Some(met) = meet(other.number)
-                        && (is_weighted || self.may_have_common(needed, len, entry.len as usize, other.keys))
+                        && (is_weighted
+                            || self.may_have_common(needed, len, entry.len as usize, other.keys, &mut steps))
                     {
                         push(found, (met, other.number))?;
                     }
                 }
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The least number of common features that two sets without weights need, by the sum of their lengths.
@@ -146,11 +166,12 @@ impl PrefixIndex {
     }
 
     /// Whether the prefixes do not refute that the last set and another one, without weights, have so many common
-    /// features. The keys of the other one begin at `keys`.
-    fn may_have_common(&self, needed: usize, len: usize, len_of_other: usize, keys: usize) -> bool {
+    /// features. The keys of the other one begin at `keys`. Adds to `steps` the keys that it compares.
+    fn may_have_common(&self, needed: usize, len: usize, len_of_other: usize, keys: usize, steps: &mut usize) -> bool {
         let (a, b) = (&self.prefix_keys, &self.keys[keys..]);
         let (mut i, mut j, mut common) = (0, 0, 0);
         while a[i] != END && b[j] != END {
+            *steps += 1;
             let (x, y) = (a[i], b[j]);
             common += usize::from(x == y);
             i += usize::from(x <= y);
@@ -173,25 +194,28 @@ impl PrefixIndex {
         for (level, count) in ticking(self.levels.iter_mut().zip(&self.counts), tick) {
             *level = (u32::BITS - count.leading_zeros()) as u8;
         }
-        self.last.clear();
+        self.lists.clear();
         self.entries.clear();
         self.keys.clear();
         self.next_order = self.read + self.read.max(self.features);
         for Set { number, .. } in std::mem::take(&mut self.sets) {
             tick();
-            self.add_prefix(number, set(number))?;
+            self.add_prefix(number, set(number), tick)?;
         }
         Ok(())
     }
 
-    fn add_prefix(&mut self, number: u32, set: &FeatureSet) -> Result<()> {
-        self.read_prefix(set)?;
+    fn add_prefix(&mut self, number: u32, set: &FeatureSet, tick: &dyn Fn()) -> Result<()> {
+        self.read_prefix(set, tick)?;
         let (position, len) = (self.sets.len() as u32, set.hashes().len() as u32);
-        self.last.try_reserve(self.prefix.len())?;
+        // If it moves all lists to larger memory, that takes up to some tenths of a second for gigabytes.
+        self.lists.try_reserve(self.prefix.len())?;
         self.entries.try_reserve(self.prefix.len())?;
         for (rest, (hash, is_short)) in (0..=len).rev().zip(&self.prefix) {
-            let last = &mut self.last.entry(*hash).or_insert([NO_ENTRY; 2])[usize::from(!*is_short)];
+            let List { last, len: entries } =
+                &mut self.lists.entry(*hash).or_insert([NO_LIST; 2])[usize::from(!*is_short)];
             let before = std::mem::replace(last, self.entries.len() as u32);
+            *entries += 1;
             self.entries.push(Entry { set: position, before, len, rest });
         }
         push(&mut self.sets, Set { number, keys: self.keys.len() })?;
@@ -200,10 +224,10 @@ impl PrefixIndex {
         Ok(())
     }
 
-    fn read_prefix(&mut self, set: &FeatureSet) -> Result<()> {
+    fn read_prefix(&mut self, set: &FeatureSet, tick: &dyn Fn()) -> Result<()> {
         let Self { least, levels, prefix, prefix_keys, .. } = self;
         let level = |hash| levels[count_of(hash)];
-        set.prefix(level, *least, prefix)?;
+        set.prefix(level, *least, prefix, tick)?;
         prefix_keys.clear();
         prefix_keys.try_reserve(prefix.len() + 1)?;
         // Two features with the same key count as common, which refutes nothing.
@@ -218,7 +242,7 @@ impl PrefixIndex {
             return usize::MAX / 2;
         }
         let entries = self.entries.capacity() * size_of::<Entry>() + self.sets.capacity() * size_of::<Set>();
-        COUNTS * 5 + self.last.capacity() * 20 + entries + self.keys.capacity() * 8
+        COUNTS * 5 + self.lists.capacity() * 29 + entries + self.keys.capacity() * 8
     }
 }
 

@@ -8,8 +8,8 @@ use crate::fingerprint::sketch::MostDifferent;
 use crate::memory::{filled, indexes, push};
 use crate::pairs::forest::Forest;
 
-/// Most stars of a bucket that another one is compared with. If there are more, and these are small, the rows are
-/// compared by their prefixes.
+/// Most stars of a bucket that another one is compared with, if most are small. If there are more, the rows are compared
+/// by their prefixes.
 const MAX_STARS: usize = 128;
 /// More than the rounding errors of resemblances.
 const ROUNDING: f64 = 1e-9;
@@ -84,6 +84,7 @@ impl Finder<'_> {
             start += star.len();
         }
         let stars_of_bucket = candidates.chunk_by(|a, b| upper(*a) == upper(*b));
+        self.count_steps(count);
         let pairs_within: u64 = stars_of_bucket.map(|star| (star.len() as u64).pow(2)).sum();
         if with_rays.len() > MAX_STARS && pairs_within < (with_rays.len() * MAX_STARS) as u64 {
             return self.fill_with_all(candidates, buckets);

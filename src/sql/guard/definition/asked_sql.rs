@@ -3,6 +3,7 @@
 use std::ffi::CString;
 
 use postgres::error::Result;
+use postgres::row_expression::check_length;
 use postgres::settings::{restoring_settings, search_path, set_locally, with_fixed_settings};
 use postgres::text::{RawText, from_bytes};
 
@@ -14,10 +15,11 @@ pub struct AskedSql {
 }
 
 impl AskedSql {
-    /// Reads an SQL function's argument; None for NULL.
-    pub fn read(argument: Option<RawText<'_>>) -> Result<Option<Self>> {
-        let Some(sql) = argument else { return Ok(None) };
-        Ok(Some(Self { sql: from_bytes(sql)?, search_path: Some(search_path()) }))
+    /// Reads the argument of this name of an SQL function; None for NULL.
+    pub fn read(argument: Option<RawText<'_>>, name: &str) -> Result<Option<Self>> {
+        let Some(sql) = argument.map(from_bytes).transpose()? else { return Ok(None) };
+        check_length(&sql, name)?;
+        Ok(Some(Self { sql, search_path: Some(search_path()) }))
     }
 
     /// SQL from the arguments of a trigger.

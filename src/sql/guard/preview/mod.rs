@@ -69,9 +69,9 @@ fn simhash_preview(
 > {
     let asked = AskedPreview {
         criterion: AskedCriterion::read(required(criterion, "criterion")?)?,
-        among: AskedSql::read(among)?,
-        unless: AskedSql::read(unless)?,
-        source: AskedSql::read(source)?,
+        among: AskedSql::read(among, "among")?,
+        unless: AskedSql::read(unless, "unless")?,
+        source: AskedSql::read(source, "source")?,
         scope: column_names(&required(scope, "scope")?, "scope")?,
         sample: required(sample, "sample")?,
     };
