@@ -81,8 +81,8 @@ pub unsafe fn to_json(value: RawJsonb<'_>) -> Result<Vec<u8>> {
     }
 }
 
-/// The length of all numbers, in digits with signs and points; less, but more than [`MAX_DIGITS`], if there are more. A number that takes 12
-/// bytes may have 131,072 digits.
+/// The length of all numbers, in digits with signs and points; less, but more than [`MAX_DIGITS`], if there are more. A
+/// number that takes 12 bytes may have 131,072 digits.
 ///
 /// # Safety
 /// It is a valid container.

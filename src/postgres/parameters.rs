@@ -15,8 +15,11 @@ const MAX_BYTES: usize = 1 << 16;
 pub fn parameters(text: TextArgument<'_>) -> Result<Vec<(String, String)>> {
     let len = text.detoast().len();
     if len > MAX_BYTES {
-        return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, format!("headline is {len} bytes long"))
-            .with_detail(format!("At most {MAX_BYTES} are read.")));
+        return Err(user_error(
+            PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
+            format!("headline is {len} bytes long"),
+        )
+        .with_detail(format!("At most {MAX_BYTES} are read.")));
     }
     // SAFETY: the argument is a `text`, of which PostgreSQL makes a list of definitions, each with a name and a value.
     // Both are NUL-terminated.

@@ -21,6 +21,9 @@ const NO_INDEX: u32 = u32::MAX;
 /// that the [`PrefixIndex`] finds.
 const MAX_IN_CHAIN: u32 = 128;
 
+/// Entries of the [`PrefixIndex`] that are read in about the time in which two candidates are compared.
+const ENTRIES_A_COMPARISON: u64 = 4;
+
 /// The purpose of a confirmation: clusters, or kept rows. A candidate is named by its position in [`Candidates`].
 pub trait Outcome: Sized {
     /// At first, none of the candidates is near another one.
@@ -223,7 +226,8 @@ impl<O: Outcome> Confirmation<O> {
         Ok(())
     }
 
-    /// Adds to the list the candidates in large buckets: those that the prefixes find, or all if there are few.
+    /// Adds to the list the candidates in large buckets: those that the prefixes find, or all
+    /// if the prefixes would take longer.
     fn list_by_prefixes(&mut self, features: &FeatureSet, tick: &dyn Fn()) -> Result<()> {
         let Self { candidates, outcome, held, position, compared, in_large, .. } = self;
         let Some(prefixes) = &mut held.prefixes else { return Ok(()) };
@@ -232,7 +236,8 @@ impl<O: Outcome> Confirmation<O> {
             let difference = other.meet(*position, candidates, outcome)?;
             candidates.share_bucket(other.position as usize, *position).then_some(difference)
         };
-        if prefixes.find(features, *in_large, meet, compared, tick)? { Ok(()) } else { self.list_buckets(true, tick) }
+        let limit = *in_large * ENTRIES_A_COMPARISON;
+        if prefixes.find(features, limit, meet, compared, tick)? { Ok(()) } else { self.list_buckets(true, tick) }
     }
 
     /// Compares the next candidate with others, those first that probably resemble it most.

@@ -8,8 +8,8 @@ use crate::fingerprint::sketch::MostDifferent;
 use crate::memory::{filled, indexes, push};
 use crate::pairs::forest::Forest;
 
-/// Most stars of a bucket that another one is compared with, if most are small. If there are more, the rows are compared
-/// by their prefixes.
+/// Most stars of a bucket that another one is compared with, if most are small. If there are more, the rows are
+/// compared by their prefixes.
 const MAX_STARS: usize = 128;
 /// More than the rounding errors of resemblances.
 const ROUNDING: f64 = 1e-9;
