@@ -100,12 +100,14 @@ impl<T: Clone> DocumentCache<T> {
             return Ok(cached[0].parsed.clone());
         }
         drop(cached);
-        // SAFETY: an argument or a constant of type jsonb.
-        let json = if is_jsonb { Cow::Owned(unsafe { to_json(bytes) }?) } else { Cow::Borrowed(bytes) };
         // Memory to read the document, and to report an error in it, must be available. If the JSON parser got no
         // memory, or PostgreSQL none for an error with a long key, the process would end, and PostgreSQL would end all
         // sessions.
-        check_available(json.len() * MEMORY_PER_BYTE).map_err(algorithm_error)?;
+        let check_memory = |len| check_available(len * MEMORY_PER_BYTE).map_err(algorithm_error);
+        check_memory(bytes.len())?;
+        // SAFETY: an argument or a constant of type jsonb.
+        let json = if is_jsonb { Cow::Owned(unsafe { to_json(bytes) }?) } else { Cow::Borrowed(bytes) };
+        check_memory(json.len())?;
         let json = decode(&json)?.as_str();
         let parsed = from_json(json).map_err(|invalid| invalid_options(invalid, malformed))?;
         let mut cached = self.0.borrow_mut();
