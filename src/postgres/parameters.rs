@@ -4,23 +4,14 @@ use std::ffi::CStr;
 
 use pgrx::prelude::*;
 
-use super::error::{Explain, Result, user_error};
+use super::error::Result;
 use super::list::nodes;
-use super::text::{TextArgument, decode};
+use super::text::{TextArgument, check_length, decode};
 
-/// The limit on the length of the parameters, in bytes: code that handles them may allocate it without asking.
-const MAX_BYTES: usize = 1 << 16;
-
-/// The names and values of the parameters. PostgreSQL raises an error if it cannot read the text.
-pub fn parameters(text: TextArgument<'_>) -> Result<Vec<(String, String)>> {
-    let len = text.detoast().len();
-    if len > MAX_BYTES {
-        return Err(user_error(
-            PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
-            format!("headline is {len} bytes long"),
-        )
-        .with_detail(format!("At most {MAX_BYTES} are read.")));
-    }
+/// The names and values of the parameters in the argument of this name. PostgreSQL raises an error if it cannot read
+/// the text.
+pub fn parameters(text: TextArgument<'_>, name: &str) -> Result<Vec<(String, String)>> {
+    check_length(text.detoast(), name)?;
     // SAFETY: the argument is a `text`, of which PostgreSQL makes a list of definitions, each with a name and a value.
     // Both are NUL-terminated.
     unsafe {

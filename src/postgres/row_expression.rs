@@ -24,26 +24,12 @@ pub struct Argument<'a> {
     pub context: &'a CStr,
 }
 
-/// The limit on the length of an expression that a user writes, in bytes: code that handles it may allocate its length
-/// without asking.
-const MAX_BYTES: usize = 1 << 16;
-
 /// What an expression is for.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     IndexKey,
     Value,
     Condition,
-}
-
-/// An error if the argument of this name is too long for an expression.
-pub fn check_length(sql: &str, name: &str) -> Result<()> {
-    if sql.len() <= MAX_BYTES {
-        return Ok(());
-    }
-    let message = format!("{name} is {} bytes long", sql.len());
-    Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
-        .with_detail(format!("At most {MAX_BYTES} are read.")))
 }
 
 /// Parses a key of an index of an open table. PostgreSQL refuses subqueries, aggregates and functions that return sets.

@@ -133,6 +133,20 @@ pub fn from_unverified(text: &[u8]) -> Result<String> {
     from_bytes(text)
 }
 
+/// The limit on the length of expressions and parameters that a user writes, in bytes: code that handles them may
+/// allocate their length without asking.
+const MAX_ARGUMENT_BYTES: usize = 1 << 16;
+
+/// An error if an expression or parameters, in the argument of this name, are too long.
+pub fn check_length(text: RawText<'_>, name: &str) -> Result<()> {
+    if text.len() <= MAX_ARGUMENT_BYTES {
+        return Ok(());
+    }
+    let message = format!("{name} is {} bytes long", text.len());
+    Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
+        .with_detail(format!("At most {MAX_ARGUMENT_BYTES} are read.")))
+}
+
 /// A text in the server's encoding as a `String` ([`super::server_text`]); an error if it is invalid.
 pub fn from_bytes(text: RawText<'_>) -> Result<String> {
     if encoding() != pg_sys::pg_enc::PG_UTF8 {

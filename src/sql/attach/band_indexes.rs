@@ -17,8 +17,9 @@ use postgres::catalog::types::type_name;
 use postgres::error::{Explain, Result, not_supported, user_error};
 use postgres::expression::Expression;
 use postgres::json::RawJsonb;
-use postgres::row_expression::{Argument, check_length, parse_index_key};
+use postgres::row_expression::{Argument, parse_index_key};
 use postgres::settings::{restoring_settings, set_locally};
+use postgres::text::check_length;
 use simhash::fingerprint::bands::DEFAULT_BANDS;
 
 use super::index_steps::WantedIndexes;
@@ -110,7 +111,7 @@ impl SourceText {
     /// Reads the source: the name of a column or, if there is none of this name, an expression, whose names are looked
     /// up in `search_path`. An error unless it is a text that can be indexed.
     pub fn read(table: &Target, source: &str, search_path: &CStr, options: Option<RawJsonb<'_>>) -> Result<Self> {
-        check_length(source, "source")?;
+        check_length(source.as_bytes(), "source")?;
         let relation = table.open();
         let (written, value) = match Column::find(&relation, source)? {
             Some(column) => {

@@ -66,7 +66,7 @@ fn simhash_headline(
 /// Reads five of the parameters of `ts_headline`, in its syntax; an error for any other.
 fn read_style(text: TextArgument<'_>) -> Result<Style> {
     let mut style = Style::default();
-    for (name, value) in parameters(text)? {
+    for (name, value) in parameters(text, "headline")? {
         let read_number = |least: usize| {
             value.parse().ok().filter(|number| *number >= least).ok_or_else(|| {
                 invalid_parameter(format!("invalid value for headline parameter \"{name}\": \"{value}\""))

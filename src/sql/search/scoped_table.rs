@@ -25,8 +25,8 @@ pub struct ScopedTable {
 impl ScopedTable {
     /// The table once for each scope that the query has values for, with the indexes of this scope. For example, some
     /// indexes begin with the tenant, and others do not: then a query with `tenant = 5` gives the table twice, and one
-    /// without a condition on the tenant once. The search refers to the relations `outer`. `read` returns the
-    /// OID of an index and its scope.
+    /// without a condition on the tenant once. The search refers to the relations `outer`. `read` returns the OID
+    /// of an index and its scope.
     pub fn by_scope<I>(
         relation: BaseRelation,
         outer: Outer,

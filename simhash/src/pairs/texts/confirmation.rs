@@ -3,8 +3,8 @@
 //! Rows are read in ascending order, because a caller may have them on disk. A row whose features stay in memory is
 //! held. Each row is compared with the held ones before it, if it shares a band with them and the sketches do not
 //! refute it. In a bucket with many held rows, only those are compared that share a rare feature ([`super::prefixes`]).
-//! If what is held exceeds the budget, no more rows are held in this pass, and the next pass begins with the
-//! first row that was not held: by then, all held ones are compared with all later rows.
+//! If what is held exceeds the budget, no more rows are held in this pass, and the next pass begins with the first row
+//! that was not held: by then, all held ones are compared with all later rows.
 
 use super::candidates::Candidates;
 use super::prefixes::PrefixIndex;
@@ -20,7 +20,6 @@ const NO_INDEX: u32 = u32::MAX;
 /// Most held candidates of a bucket that the next one is compared with. In a larger bucket, it is compared with those
 /// that the [`PrefixIndex`] finds.
 const MAX_IN_CHAIN: u32 = 128;
-
 /// Entries of the [`PrefixIndex`] that are read in about the time in which two candidates are compared.
 const ENTRIES_A_COMPARISON: u64 = 4;
 
@@ -195,18 +194,19 @@ impl<O: Outcome> Confirmation<O> {
     /// Lists the candidates that the next one is compared with, except those in large buckets.
     fn list_compared(&mut self, tick: &dyn Fn()) -> Result<()> {
         self.compared.clear();
-        self.in_large = 0;
-        self.list_buckets(false, tick)
+        self.in_large = self.list_buckets(false, tick)?;
+        Ok(())
     }
 
-    /// Adds to the list the candidates of large buckets, or of the others.
-    fn list_buckets(&mut self, large: bool, tick: &dyn Fn()) -> Result<()> {
+    /// Adds to the list the candidates of large buckets, or of the others. Returns how many are in those left out.
+    fn list_buckets(&mut self, large: bool, tick: &dyn Fn()) -> Result<u64> {
         let Self { candidates, outcome, held, position, compared, .. } = self;
         let (position, bands) = (*position, candidates.buckets.len());
+        let mut left_out = 0;
         for (band, (buckets, chains)) in candidates.buckets.iter().zip(&held.chains).enumerate() {
             let Some(chain) = chains.get(buckets.numbers[position] as usize) else { continue };
             if chain.is_large() != large {
-                self.in_large += u64::from(chain.len);
+                left_out += u64::from(chain.len);
                 continue;
             }
             let mut next = chain.last;
@@ -223,7 +223,7 @@ impl<O: Outcome> Confirmation<O> {
                 }
             }
         }
-        Ok(())
+        Ok(left_out)
     }
 
     /// Adds to the list the candidates in large buckets: those that the prefixes find, or all
@@ -237,7 +237,10 @@ impl<O: Outcome> Confirmation<O> {
             candidates.share_bucket(other.position as usize, *position).then_some(difference)
         };
         let limit = *in_large * ENTRIES_A_COMPARISON;
-        if prefixes.find(features, limit, meet, compared, tick)? { Ok(()) } else { self.list_buckets(true, tick) }
+        if !prefixes.find(features, limit, meet, compared, tick)? {
+            self.list_buckets(true, tick)?;
+        }
+        Ok(())
     }
 
     /// Compares the next candidate with others, those first that probably resemble it most.

@@ -77,15 +77,13 @@ impl Finder<'_> {
         sort_all(candidates, self.tick);
         // The middles of two stars without rays are compared already.
         let (mut with_rays, mut without_rays) = (Vec::new(), Vec::new());
-        let mut start = 0;
+        let (mut start, mut pairs_within) = (0, 0);
         for star in candidates.chunk_by(|a, b| upper(*a) == upper(*b)) {
             let list = if star.iter().any(is_ray) { &mut with_rays } else { &mut without_rays };
             push(list, start..start + star.len())?;
             start += star.len();
+            pairs_within += (star.len() as u64).pow(2);
         }
-        let stars_of_bucket = candidates.chunk_by(|a, b| upper(*a) == upper(*b));
-        self.count_steps(count);
-        let pairs_within: u64 = stars_of_bucket.map(|star| (star.len() as u64).pow(2)).sum();
         if with_rays.len() > MAX_STARS && pairs_within < (with_rays.len() * MAX_STARS) as u64 {
             return self.fill_with_all(candidates, buckets);
         }

@@ -3,9 +3,8 @@
 use std::ffi::CString;
 
 use postgres::error::Result;
-use postgres::row_expression::check_length;
 use postgres::settings::{restoring_settings, search_path, set_locally, with_fixed_settings};
-use postgres::text::{RawText, from_bytes};
+use postgres::text::{RawText, check_length, from_bytes};
 
 /// An expression or a condition as SQL, with the search path under which it is parsed.
 pub struct AskedSql {
@@ -17,9 +16,9 @@ pub struct AskedSql {
 impl AskedSql {
     /// Reads the argument of this name of an SQL function; None for NULL.
     pub fn read(argument: Option<RawText<'_>>, name: &str) -> Result<Option<Self>> {
-        let Some(sql) = argument.map(from_bytes).transpose()? else { return Ok(None) };
-        check_length(&sql, name)?;
-        Ok(Some(Self { sql, search_path: Some(search_path()) }))
+        let Some(sql) = argument else { return Ok(None) };
+        check_length(sql, name)?;
+        Ok(Some(Self { sql: from_bytes(sql)?, search_path: Some(search_path()) }))
     }
 
     /// SQL from the arguments of a trigger.
