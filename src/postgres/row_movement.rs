@@ -13,6 +13,7 @@ use pgrx::prelude::*;
 use super::catalog::partition::{PartitionTree, topmost_of};
 use super::catalog::relation::{ACCESS_SHARE, Relation};
 use super::ffi::standard_ExecutorRun;
+use super::list::nodes;
 use super::memory::OnDrop;
 use super::modify_table::modify_tables;
 use super::trigger::RowEvent;
@@ -39,7 +40,8 @@ pub fn initialise() {
 /// the memory of the statement that fires the trigger.
 ///
 /// A MERGE, and a statement with an UPDATE in WITH, may also insert other rows. They count as moved if the transaction
-/// has deleted rows in other partitions. So do the rows of the statement that loads the library, which the hook misses.
+/// has deleted rows in other partitions. So do rows of the statement that loads the library, which the hook misses,
+/// unless the client itself has sent it and it moves none.
 pub fn may_complete_move(event: &RowEvent, statement: pg_sys::MemoryContext) -> bool {
     let table = event.table();
     if event.old_row().is_some() || !table.is_partition() {
@@ -51,7 +53,29 @@ pub fn may_complete_move(event: &RowEvent, statement: pg_sys::MemoryContext) -> 
         return true;
     }
     let is_noted = STATEMENTS.with_borrow(|statements| statements.contains(&statement));
-    (is_noted || !is_applied && start == LOADING_STATEMENT_START.get()) && has_deleted_elsewhere(&table)
+    let is_missed = !is_applied && start == LOADING_STATEMENT_START.get() && !is_insert_of_client(statement);
+    (is_noted || is_missed) && has_deleted_elsewhere(&table)
+}
+
+/// Whether the running statement is what the client has sent, and not one of a function, and moves no row.
+fn is_insert_of_client(statement: pg_sys::MemoryContext) -> bool {
+    // SAFETY: while a portal is active, its statements are valid, and so is the memory of the running statement.
+    unsafe {
+        let Some(portal) = pg_sys::ActivePortal.as_ref() else { return false };
+        let moves_none = |&planned: &*mut pg_sys::PlannedStmt| match (*planned).commandType {
+            pg_sys::CmdType::CMD_UTILITY => (*(*planned).utilityStmt).type_ == pg_sys::NodeTag::T_CopyStmt,
+            _ => !may_move(&*planned),
+        };
+        // COPY has no memory of an executor.
+        [statement, (*statement).parent].contains(&portal.portalContext) && nodes(portal.stmts).iter().all(moves_none)
+    }
+}
+
+/// # Safety
+/// The statement is valid.
+unsafe fn may_move(planned: &pg_sys::PlannedStmt) -> bool {
+    let moves = |command| matches!(command, pg_sys::CmdType::CMD_UPDATE | pg_sys::CmdType::CMD_MERGE);
+    moves(planned.commandType) || unsafe { modify_tables(planned) }.any(|node| moves(node.operation))
 }
 
 /// Runs a statement. Errors pass through unchanged: nothing in this function needs to be dropped.
@@ -77,11 +101,8 @@ unsafe extern "C-unwind" fn run(
 unsafe extern "C-unwind" fn note(query: *mut pg_sys::QueryDesc) {
     // SAFETY: PostgreSQL passes a statement that is ready to run.
     let (memory, planned) = unsafe { ((*(*query).estate).es_query_cxt, &*(*query).plannedstmt) };
-    let moves = |command| matches!(command, pg_sys::CmdType::CMD_UPDATE | pg_sys::CmdType::CMD_MERGE);
-    // SAFETY: the plan lives as long as the statement.
-    let may_move = moves(planned.commandType) || unsafe { modify_tables(planned) }.any(|node| moves(node.operation));
     // A cursor runs its statement several times.
-    if may_move && !STATEMENTS.with_borrow(|statements| statements.contains(&memory)) {
+    if unsafe { may_move(planned) } && !STATEMENTS.with_borrow(|statements| statements.contains(&memory)) {
         let forget =
             move || STATEMENTS.with_borrow_mut(|statements| statements.retain(|statement| *statement != memory));
         PgMemoryContexts::For(memory).leak_and_drop_on_delete(OnDrop(forget));

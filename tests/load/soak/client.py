@@ -230,7 +230,9 @@ class Client:
         started = monotonic()
         try:
             yield started
-        except psycopg.errors.ExclusionViolation:
+        except psycopg.errors.ExclusionViolation as error:
+            if self.action != "reject":
+                raise RuntimeError("the guard has rejected a row") from error
             self.transaction.record_finding(rows, rows, started)
             raise
 

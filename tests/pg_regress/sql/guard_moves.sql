@@ -123,15 +123,14 @@ INSERT INTO outer_docs VALUES (1, 2, 0), (2, 1, 1);
 SELECT outcome('UPDATE outer_docs SET part = 2 WHERE id = 2', 'outer_docs');
 \c -
 UPDATE outer_docs SET part = 2 WHERE id = 2;
--- An INSERT is skipped there as everywhere.
+-- An INSERT is skipped there as everywhere, also after a row of another partition was deleted.
 \c -
+BEGIN; DELETE FROM plain_docs; INSERT INTO outer_docs VALUES (3, 2, 1); ROLLBACK;
 SELECT outcome('INSERT INTO outer_docs VALUES (3, 2, 1)', 'outer_docs');
 SELECT outcome('MERGE INTO outer_docs USING (VALUES (2), (3)) AS v (key) ON id = key
     WHEN MATCHED THEN UPDATE SET part = 2 WHEN NOT MATCHED THEN INSERT VALUES (key, 2, 1)', 'outer_docs');
 -- A cursor whose UPDATE moves a row fails. After the rollback, an INSERT is skipped as before.
-BEGIN;
-DECLARE rows CURSOR FOR SELECT id FROM outer_docs WHERE id = 2;
-FETCH rows;
+BEGIN; DECLARE rows CURSOR FOR SELECT id FROM outer_docs WHERE id = 2; FETCH rows;
 SAVEPOINT before;
 UPDATE outer_docs SET part = 2 WHERE CURRENT OF rows;
 ROLLBACK TO before;
