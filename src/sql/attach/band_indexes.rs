@@ -23,7 +23,7 @@ use postgres::text::check_length;
 use simhash::fingerprint::bands::DEFAULT_BANDS;
 
 use super::index_steps::WantedIndexes;
-use crate::sql::fingerprint::options::laid_over;
+use crate::sql::fingerprint::options::merged;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::fingerprint_column::check_is_stored;
 use crate::sql::indexed::scope::Scope;
@@ -90,7 +90,7 @@ impl BandIndexes<'_> {
     pub fn condition(&self) -> Result<String> {
         let criterion_of_bands =
             if self.bands < DEFAULT_BANDS { format!(r#"{{"bands": {}}}"#, self.bands) } else { "{}".to_owned() };
-        let criterion = match laid_over(&criterion_of_bands, self.text.options.json.as_deref().unwrap_or("{}"))? {
+        let criterion = match merged(&criterion_of_bands, self.text.options.json.as_deref().unwrap_or("{}"))? {
             empty if empty == "{}" => String::new(),
             criterion => format!(", {}", shown_literal(&criterion)),
         };
