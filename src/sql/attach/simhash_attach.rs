@@ -21,7 +21,7 @@ use super::command;
 use super::index_steps::{Action, analyze_steps, existing_indexes, list_builds, run_steps, run_steps_and_label};
 use super::prefix::Prefix;
 use crate::sql::arguments::{required, required_name};
-use crate::sql::fingerprint::blocks::check_layout;
+use crate::sql::fingerprint::blocks::check_block_count;
 use crate::sql::indexed::scope::Scope;
 use crate::sql::indexed::source::{Source, holds_fingerprints};
 
@@ -38,7 +38,7 @@ fn simhash_attach(
 ) -> Result<()> {
     let target = required(target, "target")?;
     let source = required_name(source, "source")?;
-    let blocks = check_layout(required(blocks, "blocks")?)?;
+    let blocks = check_block_count(required(blocks, "blocks")?)?;
     let scope = Scope::read(scope)?;
     let prefix = Prefix::read(prefix)?;
     // Without columns, the lock of CREATE INDEX suffices, made stronger so that two calls wait for each other.

@@ -18,7 +18,7 @@ use super::band_indexes::{BandIndexes, SourceText};
 use super::command;
 use super::index_steps::{Step, add_analyze, existing_indexes, list_builds, run_steps};
 use crate::sql::arguments::required;
-use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND, TEXT_AND_OPTIONS};
+use crate::sql::functions::{BAND_ARGUMENTS, ExtensionSchema, TEXT_AND_OPTIONS};
 use crate::sql::indexed::scope::Scope;
 
 #[pg_extern(sql = false)]
@@ -111,7 +111,7 @@ impl<'a> Asked<'a> {
     fn indexes(&self, schema: ExtensionSchema, family: &[Target]) -> Result<BandIndexes<'_>> {
         self.scope.check_family(family, &self.source)?;
         let text = SourceText::read(&family[0], &self.source, &self.search_path, self.options)?;
-        let band_function = schema.locked_name(c"simhash_band", SIMHASH_BAND)?;
+        let band_function = schema.locked_name(c"simhash_band", BAND_ARGUMENTS)?;
         let size_function = schema.locked_name(c"simhash_size", TEXT_AND_OPTIONS)?;
         let fingerprint_function = schema.locked_name(c"simhash", TEXT_AND_OPTIONS)?;
         let (bands, scope) = (self.bands, &self.scope);

@@ -39,7 +39,9 @@ fn simhash_explain(
         _ => vec![Check { what: "near", ..Check::default() }],
     };
     let to_sql_text = |text: Option<String>| text.map(|text| text_from_utf8(&text));
-    Ok(TableIterator::new(checks.into_iter().map(move |Check { what, of_texts: [a, b], found, required, holds }| {
-        (what, to_sql_text(a), to_sql_text(b), to_sql_text(found), to_sql_text(required), holds)
-    })))
+    Ok(TableIterator::new(checks.into_iter().map(
+        move |Check { what, of_texts: [in_a, in_b], found, required, holds }| {
+            (what, to_sql_text(in_a), to_sql_text(in_b), to_sql_text(found), to_sql_text(required), holds)
+        },
+    )))
 }

@@ -15,7 +15,7 @@ use simhash::fingerprint::options::Options;
 use simhash::search::blocks::DEFAULT_BLOCKS;
 
 use crate::sql::fingerprint::options::{JsonDocument, read_options};
-use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK, TEXT_AND_OPTIONS};
+use crate::sql::functions::{BLOCK_ARGUMENTS, ExtensionSchema, TEXT_AND_OPTIONS};
 
 /// `simhash_block(fingerprint, block, blocks)`, with `block` and `blocks` as constants.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ impl BlockCall {
     /// Reads an expression as a block of a fingerprint; None if it is not such a call.
     pub fn read(expression: Expression) -> Option<Self> {
         let (function, arguments) = expression.call()?;
-        ExtensionSchema::of_own_function(function, c"simhash_block", SIMHASH_BLOCK, c"simhash_block_support")?;
+        ExtensionSchema::of_own_function(function, c"simhash_block", BLOCK_ARGUMENTS, c"simhash_block_support")?;
         let (fingerprint, block, blocks) = match arguments[..] {
             [fingerprint, block, blocks] => (fingerprint, block, blocks.value()?),
             [fingerprint, block] => (fingerprint, block, DEFAULT_BLOCKS),
@@ -105,7 +105,7 @@ impl FingerprintCall {
     /// Reads an expression as [`FingerprintCall::read`] does, in whatever schema the extension is.
     pub fn read_anywhere(expression: Expression) -> Option<Self> {
         let (function, _) = expression.call()?;
-        Self::read(expression, ExtensionSchema::beside(function)?)
+        Self::read(expression, ExtensionSchema::containing(function)?)
     }
 
     /// Whether two expressions are the same fingerprint, even if their options are written differently.

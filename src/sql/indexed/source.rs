@@ -18,7 +18,7 @@ use super::bits::{Bits, FINGERPRINT_BITS};
 use super::fingerprint_column::check_is_stored;
 use super::recognise::FingerprintCall;
 use crate::sql::fingerprint::options::{JsonDocument, read_options};
-use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
+use crate::sql::functions::{BLOCK_ARGUMENTS, ExtensionSchema};
 
 /// The content of a source column: fingerprints, or the values from which they are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,7 +202,7 @@ impl Source {
     }
 
     pub fn block_sql(&self, schema: ExtensionSchema, block: i32, blocks: i32) -> Result<String> {
-        let function = schema.locked_name(c"simhash_block", SIMHASH_BLOCK)?;
+        let function = schema.locked_name(c"simhash_block", BLOCK_ARGUMENTS)?;
         // Omit the layout if it is the default of `simhash_block`.
         let layout = if blocks == DEFAULT_BLOCKS { String::new() } else { format!(", {blocks}") };
         Ok(format!("{function}({}, {block}{layout})", self.fingerprint_sql(schema)?))

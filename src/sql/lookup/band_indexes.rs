@@ -20,7 +20,7 @@ use postgres::expression::Expression;
 use simhash::fingerprint::bands::MAX_BANDS;
 use simhash::fingerprint::options::Options;
 
-use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND};
+use crate::sql::functions::{BAND_ARGUMENTS, ExtensionSchema};
 use crate::sql::indexed::layouts::has_default_equality;
 use crate::sql::indexed::recognise::{FingerprintCall, constant_options, options_json};
 
@@ -40,8 +40,8 @@ impl BandCall {
     /// Reads an expression as a band of a text; None if it is not.
     pub fn read(expression: Expression) -> Option<Self> {
         let (function, arguments) = expression.call()?;
-        let schema = ExtensionSchema::beside(function)?;
-        if schema.function(c"simhash_band", SIMHASH_BAND) != Some(function) {
+        let schema = ExtensionSchema::containing(function)?;
+        if schema.function(c"simhash_band", BAND_ARGUMENTS) != Some(function) {
             return None;
         }
         let (&[text, band], document) = arguments.split_first_chunk()?;

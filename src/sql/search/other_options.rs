@@ -21,7 +21,7 @@ use postgres::text::from_server;
 
 use crate::sql::fingerprint::fingerprint_cache;
 use crate::sql::fingerprint::options::read_criterion;
-use crate::sql::functions::ExtensionSchema;
+use crate::sql::functions::{ExtensionSchema, TEXT_AND_OPTIONS};
 use crate::sql::indexed::recognise::{FingerprintCall, constant_document, options_json};
 use crate::sql::indexed::source::shown_literal;
 use crate::sql::lookup::band_indexes::{BandCall, BandIndex, band_indexes};
@@ -133,9 +133,9 @@ pub fn warn_of_other_passages(relation: BaseRelation) {
 fn passages_arguments(expression: Expression) -> Option<(Expression, Expression)> {
     let (function, arguments) = expression.call()?;
     let &[text, document] = &arguments[..] else { return None };
-    let schema = ExtensionSchema::beside(function)?;
-    let is_this = schema.function(c"simhash_passages", &[pg_sys::TEXTOID, pg_sys::JSONBOID]) == Some(function);
-    is_this.then_some((text, document))
+    let schema = ExtensionSchema::containing(function)?;
+    let is_passages = schema.function(c"simhash_passages", TEXT_AND_OPTIONS) == Some(function);
+    is_passages.then_some((text, document))
 }
 
 /// Warns that `subject` has other options than the table's indexes on `indexed`. `document` has their options.
