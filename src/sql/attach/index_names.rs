@@ -31,8 +31,8 @@ impl IndexNames {
             };
             let name = from_bytes(server_name.to_bytes())?;
             let exists = table.relation_named(server_name).is_some();
-            let in_schema = (table.schema, name.clone());
-            if (!exists || self.dropped.contains(&in_schema)) && self.chosen.insert(in_schema) {
+            let schema_and_name = (table.schema, name.clone());
+            if (!exists || self.dropped.contains(&schema_and_name)) && self.chosen.insert(schema_and_name) {
                 return Ok(name);
             }
         }
