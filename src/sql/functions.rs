@@ -24,8 +24,8 @@ pub const TEXT_AND_OPTIONS: &[Oid] = &[pg_sys::TEXTOID, pg_sys::JSONBOID];
 
 /// The schema of the extension and of its functions.
 ///
-/// Functions are looked up there and nowhere else: search_path and privileges do not matter, and another user's function
-/// of the same name is not mistaken for the extension's.
+/// Functions are looked up there and nowhere else: search_path and privileges do not matter, and another user's
+/// function of the same name is not mistaken for the extension's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtensionSchema(Oid);
 

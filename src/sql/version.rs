@@ -1,5 +1,6 @@
-//! Compares the versions of the library and of the extension's objects in a database. They may differ: a package replaces
-//! the library before ALTER EXTENSION .. UPDATE replaces the objects, and a session keeps the library that it has loaded.
+//! Compares the versions of the library and of the extension's objects in a database. They may differ: a package
+//! replaces the library before ALTER EXTENSION .. UPDATE replaces the objects, and a session keeps the library that it
+//! has loaded.
 
 use std::cmp::Ordering;
 
@@ -10,8 +11,8 @@ use postgres::spi::query_strings;
 
 const LIBRARY_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Raises an error if the library is being loaded by a script of the extension that is newer than the library. Scripts of
-/// older versions are steps of an UPDATE, so they are accepted.
+/// Raises an error if the library is being loaded by a script of the extension that is newer than the library. Scripts
+/// of older versions are steps of an UPDATE, so they are accepted.
 pub fn check_script() {
     // SAFETY: PostgreSQL sets these variables while it runs the script of an extension.
     let script = unsafe { pg_sys::creating_extension.then_some(pg_sys::CurrentExtensionObject) };
@@ -20,8 +21,8 @@ pub fn check_script() {
     }
 }
 
-/// An error if the extension that `function`, a command, belongs to has another version than the library. The third part
-/// of a version does not count.
+/// An error if the extension that `function`, a command, belongs to has another version than the library. The third
+/// part of a version does not count.
 pub fn check_command(function: Oid) -> Result<()> {
     // SAFETY: a look-up in a catalog by an OID.
     check_version(unsafe { pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function) }, Ordering::is_ne)

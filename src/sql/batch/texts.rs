@@ -1,4 +1,5 @@
-//! The window functions that find near texts by a criterion: by their sketches, and then by their features.
+//! Finds, for the window functions, which row represents each row, by a criterion for texts: first by sketches, which
+//! are in memory, and then by the features of the candidates, whose texts are read again.
 
 use std::ffi::c_int;
 

@@ -16,7 +16,7 @@ use simhash::ticking::ticking;
 /// row.
 const ROWS_AT_ONCE: usize = 16;
 
-/// The positions of the arguments that all functions have: the key of a row, and its fingerprint or text.
+// The positions of the arguments that all functions have: the key of a row, and its fingerprint or text.
 const KEY_ARGUMENT: c_int = 0;
 pub const CONTENT_ARGUMENT: c_int = 1;
 

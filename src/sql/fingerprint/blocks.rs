@@ -1,9 +1,9 @@
 //! `simhash_block`: the value of a block of a fingerprint.
 //!
-//! It is LEAKPROOF, so that it can be used in an index scan under row-level security. A leakproof function
-//! must never fail while a query runs: whether it is called may depend on rows that the user may not see. So a wrong
-//! layout is an error only if it is known when the query is planned: as a constant, or as a parameter in a custom plan.
-//! Otherwise, the function returns NULL.
+//! It is LEAKPROOF, so that it can be used in an index scan under row-level security. A leakproof function must never
+//! fail while a query runs: whether it is called may depend on rows that the user may not see. So a wrong layout is an
+//! error only if it is known when the query is planned: as a constant, or as a parameter in a custom plan. Otherwise,
+//! the function returns NULL.
 
 use pgrx::datum::Internal;
 use pgrx::prelude::*;

@@ -55,8 +55,8 @@ thread_local! {
     static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 
-/// The fingerprint of a text; None if it has no feature. If the text and the options are the last ones, this only compares
-/// the text.
+/// The fingerprint of a text; None if it has no feature. If the text and the options are the last ones, this only
+/// compares the text.
 pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Option<u64>> {
     CACHE.with_borrow_mut(|cache| {
         match cache.find(content, options) {
@@ -78,8 +78,8 @@ pub fn options_of_last(fingerprint: u64) -> Option<Options> {
     })
 }
 
-/// The fingerprint, the size and the first bands of a text, at least `band_count` up to [`MAX_BANDS`]; None if it has no
-/// feature. Uses the cache as [`fingerprint`] does.
+/// The fingerprint, the size and the first bands of a text, at least `band_count` up to [`MAX_BANDS`]; None if it has
+/// no feature. Uses the cache as [`fingerprint`] does.
 pub fn summary(content: TextArgument<'_>, options: &Options, band_count: usize) -> Result<Option<Rc<Summary>>> {
     CACHE.with_borrow_mut(|cache| {
         if cache.last.as_ref().is_some_and(|last| !last.options.makes_same_fingerprints(options)) {

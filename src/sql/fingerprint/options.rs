@@ -25,8 +25,8 @@ thread_local! {
 }
 
 /// The last documents as they were parsed, the most recently used first. A query has few documents for all its rows:
-/// parsing one again for each row costs more than fingerprinting a kilobyte of text, and comparing 20 kB costs less than
-/// 1 us. To clone a parsed document is cheap.
+/// parsing one again for each row costs more than fingerprinting a kilobyte of text, and comparing 20 kB costs less
+/// than 1 us. To clone a parsed document is cheap.
 struct DocumentCache<T>(RefCell<Vec<CachedDocument<T>>>);
 
 struct CachedDocument<T> {

@@ -16,7 +16,7 @@ use postgres::text::to_server;
 use simhash::search::blocks::Block;
 use simhash::search::layout_costs::FingerprintSample;
 
-use super::fingerprint_column::{meant_column, named_fingerprint};
+use super::fingerprint_column::{find_column_name, named_fingerprint};
 use super::layouts::blocks_of_family;
 use super::scope::Scope;
 
@@ -47,7 +47,7 @@ impl SampledTable {
                 .with_hint("Call simhash_layouts on that server."));
         }
         let (oid, table) = (target.oid, target.open());
-        let name = meant_column(&table, column)?;
+        let name = find_column_name(&table, column)?;
         let row_value = named_fingerprint(&table, &name)?;
         let column = Column::named(&table, &name)?;
         let fingerprint = row_value.expression(&table).ok_or_else(|| no_such_relation(oid))?;
@@ -69,8 +69,8 @@ impl SampledTable {
     /// same sample in the same order: a sample scan always starts at the first page, unlike a sequential scan.
     pub fn sample(&self) -> Result<(FingerprintSample, f64)> {
         let mut sample = FingerprintSample::new().map_err(algorithm_error)?;
-        // Without pages, the share is infinite, and so 1. TABLESAMPLE rounds it to a `real`, so the rows are computed from
-        // the rounded share.
+        // Without pages, the share is infinite, and so 1. TABLESAMPLE rounds it to a `real`, so the rows are computed
+        // from the rounded share.
         let share = (MAX_SAMPLED_PAGES / self.pages()?).min(1.0);
         let percent = (share * 100.0) as f32;
         let from_where = format!(

@@ -92,7 +92,6 @@ impl IndexedFingerprints {
         tables.into_iter().map(with_layouts).collect()
     }
 
-    /// The indexed blocks of a fingerprint.
     fn blocks(&mut self, fingerprint: Expression) -> &[ScopedBlock] {
         let index = self.fingerprints.iter().position(|(own, _)| own.equals(fingerprint)).unwrap_or_else(|| {
             let value = match fingerprint.as_own_column().filter(|&column| column > 0) {
@@ -127,20 +126,20 @@ impl IndexedTable {
     fn offer_nearest(&self, order: &DistanceOrder) -> Option<()> {
         let rows = self.scoped.rows;
         let full_scan = self.full_scan_cost();
-        // The cost of the full scans after the first one: each finds as many rows as can be stored.
-        let full_scans_cost = |rows: f64| full_scan * (rows / largest_capacity() as f64).floor();
+        // The cost of the full scans after the first one: each finds at most as many rows as can be stored.
+        let further_scans_cost = |rows: f64| full_scan * (rows / largest_capacity() as f64).floor();
         let (steps_cost, rest_cost) = match order.condition {
             Some(DistanceCondition { max_distance, estimate, .. }) => {
                 let (distance, near_rows) = (expected_distance(max_distance), rows * estimate.share(rows));
                 let steps_cost = self.search_cost(distance)?;
-                (steps_cost, full_scans_cost(rows * share_within(distance)) + self.fetch_cost(near_rows))
+                (steps_cost, further_scans_cost(rows * share_within(distance)) + self.fetch_cost(near_rows))
             }
             None => {
                 // Expect the nearest row at the smallest distance at which one row is near by chance.
                 let nearest = (0..64).find(|&distance| rows * share_within(distance) >= 1.0);
                 let steps_cost = nearest.and_then(|nearest| self.search_cost(nearest));
                 let steps_cost = steps_cost.map_or(full_scan, |cost| cost.min(full_scan));
-                (steps_cost, full_scan + full_scans_cost(rows) + self.fetch_cost(rows))
+                (steps_cost, full_scan + further_scans_cost(rows) + self.fetch_cost(rows))
             }
         };
         let max_distance = order.condition.map(|condition| condition.max_distance);
