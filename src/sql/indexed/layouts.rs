@@ -78,7 +78,12 @@ pub fn blocks_of_family(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Ve
         let has_scope = |block: &ScopedBlock| {
             block.has_default_equality && block.scope.len() == scope.len() && block.is_within(&scope)
         };
-        let blocks = indexed_blocks(&table, table.open_indexes(), fingerprint);
+        // The constants of an expression that was found in an index are folded, those of a generated column are not.
+        let form = match fingerprint {
+            RowValue::Column(_) => ExpressionForm::Stored,
+            RowValue::Expression(_) => ExpressionForm::Planned,
+        };
+        let blocks = indexed_blocks(&table, table.open_indexes(), fingerprint, form);
         let complete = blocks.into_iter().filter(|scoped| !scoped.block.is_partial && has_scope(scoped));
         let own: Vec<_> = complete.filter_map(|scoped| scoped.block.as_block()).collect();
         common = Some(match common {
@@ -90,21 +95,8 @@ pub fn blocks_of_family(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Ve
 }
 
 /// The blocks of a fingerprint among the keys of these indexes of a table. Each index must have the fingerprint too.
+/// `form` is the form of the fingerprint's expression.
 pub fn indexed_blocks(
-    table: &Relation,
-    indexes: impl IntoIterator<Item = Relation>,
-    fingerprint: RowValue,
-) -> Vec<ScopedBlock> {
-    // The planner has folded the constants of an expression, but not the constants of a column's generation expression.
-    let form = match fingerprint {
-        RowValue::Column(_) => ExpressionForm::Stored,
-        RowValue::Expression(_) => ExpressionForm::Planned,
-    };
-    indexed_blocks_by_form(table, indexes, fingerprint, form)
-}
-
-/// As [`indexed_blocks`], if the fingerprint's expression has this form.
-pub fn indexed_blocks_by_form(
     table: &Relation,
     indexes: impl IntoIterator<Item = Relation>,
     fingerprint: RowValue,

@@ -1,6 +1,7 @@
 //! Paths that search by distance: they find near rows, or return rows nearest first.
 
 use pgrx::pg_sys;
+use postgres::catalog::index::ExpressionForm;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::row_value::RowValue;
 use postgres::expression::Expression;
@@ -94,9 +95,11 @@ impl IndexedFingerprints {
 
     fn blocks(&mut self, fingerprint: Expression) -> &[ScopedBlock] {
         let index = self.fingerprints.iter().position(|(own, _)| own.equals(fingerprint)).unwrap_or_else(|| {
-            let value = match fingerprint.as_own_column().filter(|&column| column > 0) {
-                Some(column) => RowValue::Column(column),
-                None => RowValue::Expression(fingerprint.as_stored(self.relation.relid())),
+            // The planner has folded the constants of the query, but not those of a generated column.
+            let stored = fingerprint.as_stored(self.relation.relid());
+            let (value, form) = match fingerprint.as_own_column().filter(|&column| column > 0) {
+                Some(column) => (RowValue::Column(column), ExpressionForm::Stored),
+                None => (RowValue::Expression(stored), ExpressionForm::Planned),
             };
             // A usable index has a block as a key, and the fingerprint as a key or an included column.
             let may_serve = |keys: &[pg_sys::Oid], has_included| {
@@ -104,7 +107,7 @@ impl IndexedFingerprints {
             };
             let indexes = self.relation.indexes(may_serve).into_iter().map(Relation::open_locked);
             let table = Relation::open_locked(self.relation.table());
-            self.fingerprints.push((fingerprint, indexed_blocks(&table, indexes, value)));
+            self.fingerprints.push((fingerprint, indexed_blocks(&table, indexes, value, form)));
             self.fingerprints.len() - 1
         });
         &self.fingerprints[index].1

@@ -15,7 +15,7 @@ use simhash::search::growth::{ExpectedWork, Growth};
 use super::row_key::RowKey;
 use super::scope::GuardScope;
 use crate::sql::indexed::fingerprint_column::check_is_stored;
-use crate::sql::indexed::layouts::{Layout, ScopedBlock, indexed_blocks_by_form, layout_blocks, layouts_of};
+use crate::sql::indexed::layouts::{Layout, ScopedBlock, indexed_blocks, layout_blocks, layouts_of};
 
 /// The layouts by which a guard looks up the fingerprints of a table, all within one scope.
 pub struct SearchedFingerprints {
@@ -44,7 +44,7 @@ impl SearchedFingerprints {
     /// look up each value of this column.
     pub fn read(table: &Relation, source: Expression, scope: &GuardScope, max_distance: i32) -> Result<Self> {
         let fingerprint = fingerprint(table, source)?;
-        let blocks = indexed_blocks_by_form(table, table.open_indexes(), fingerprint, ExpressionForm::Stored);
+        let blocks = indexed_blocks(table, table.open_indexes(), fingerprint, ExpressionForm::Stored);
         let columns: Vec<_> = scope.attnums().collect();
         let is_usable = |scoped: &&ScopedBlock| {
             !scoped.block.is_partial && scoped.has_default_equality && scoped.is_within(&columns)
