@@ -15,11 +15,9 @@ use super::version::check_command;
 /// The OID of the language C, from PostgreSQL's `catalog/pg_language.dat`, which pgrx leaves out. It never changes.
 const C_LANGUAGE: Oid = Oid::from_u32(13);
 
-/// The argument types of `simhash_block`.
+// The argument types of `simhash_block`, of `simhash_band`, and of other functions of a text with options.
 pub const BLOCK_ARGUMENTS: &[Oid] = &[pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID];
-/// The argument types of `simhash_band`.
 pub const BAND_ARGUMENTS: &[Oid] = &[pg_sys::TEXTOID, pg_sys::INT4OID, pg_sys::JSONBOID];
-/// The argument types of `simhash`, `simhash_size` and `simhash_passages` of a text.
 pub const TEXT_AND_OPTIONS: &[Oid] = &[pg_sys::TEXTOID, pg_sys::JSONBOID];
 
 /// The schema of the extension and of its functions.

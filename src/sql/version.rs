@@ -1,6 +1,5 @@
-//! Compares the versions of the library and of the extension's objects in a database. They may differ: a package
-//! replaces the library before ALTER EXTENSION .. UPDATE replaces the objects, and a session keeps the library that it
-//! has loaded.
+//! Compares the versions of the library and of the extension's objects in a database. A package replaces the library
+//! before ALTER EXTENSION .. UPDATE replaces the objects, and a session keeps the library that it has loaded.
 
 use std::cmp::Ordering;
 
@@ -21,8 +20,7 @@ pub fn check_script() {
     }
 }
 
-/// An error if the extension that `function`, a command, belongs to has another version than the library. The third
-/// part of a version does not count.
+/// An error if the extension of `function`, a command, has another major or minor version than the library.
 pub fn check_command(function: Oid) -> Result<()> {
     // SAFETY: a look-up in a catalog by an OID.
     check_version(unsafe { pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function) }, Ordering::is_ne)

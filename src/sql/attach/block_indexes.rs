@@ -66,15 +66,13 @@ impl WantedIndexes for BlockIndexes<'_> {
     }
 
     fn key_name(&self, number: usize) -> String {
-        self.prefix.block_column(number as i32)
+        self.prefix.block_name(number as i32)
     }
 
     fn keys_sql(&self, number: usize) -> Result<Vec<String>> {
         let block = number as i32;
         if self.has_columns() {
-            return Ok([&self.prefix.block_column(block), self.prefix.fingerprint_column()]
-                .map(quote_identifier)
-                .into());
+            return Ok([&self.prefix.block_name(block), self.prefix.fingerprint_name()].map(quote_identifier).into());
         }
         Ok(vec![self.source.block_sql(self.schema, block, self.blocks)?, self.source.fingerprint_sql(self.schema)?])
     }
@@ -120,7 +118,7 @@ impl BlockIndexes<'_> {
         for index in Index::all(&relation) {
             if self.has_other_fingerprint(&relation, &source, &index)? {
                 let (prefix_name, column_name, table) =
-                    (self.prefix.fingerprint_column(), &self.source.column, &table.name);
+                    (self.prefix.fingerprint_name(), &self.source.column, &table.name);
                 let message = format!(
                     "prefix \"{prefix_name}\" of table \"{table}\" has another fingerprint of \"{column_name}\""
                 );

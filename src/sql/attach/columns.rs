@@ -48,9 +48,8 @@ impl Content {
 impl<'a> Columns<'a> {
     pub fn new(wanted: &'a BlockIndexes<'a>) -> Self {
         let fingerprint =
-            NewColumn { name: wanted.prefix.fingerprint_column().to_owned(), content: Content::Fingerprint };
-        let block_column =
-            |block| NewColumn { name: wanted.prefix.block_column(block), content: Content::Block(block) };
+            NewColumn { name: wanted.prefix.fingerprint_name().to_owned(), content: Content::Fingerprint };
+        let block_column = |block| NewColumn { name: wanted.prefix.block_name(block), content: Content::Block(block) };
         Self { wanted, columns: iter::once(fingerprint).chain((0..wanted.blocks).map(block_column)).collect() }
     }
 
@@ -97,12 +96,11 @@ impl<'a> Columns<'a> {
         Ok(true)
     }
 
-    /// Reads a row of each foreign table. PostgreSQL raises an error if its server lacks an attached column, which ADD
-    /// COLUMN only declares. An error, too, if the server's fingerprint of the source is not the one that is computed
-    /// here.
+    /// Reads a row of each foreign table: PostgreSQL raises an error if its server lacks an attached column, which ADD
+    /// COLUMN only declares. Refuses a table whose stored fingerprint is not the one that is computed here.
     fn check_foreign_tables(&self, family: &[Target]) -> Result<()> {
         let columns = self.names().iter().map(quote_identifier).collect::<Vec<_>>().join(", ");
-        let fingerprint = quote_identifier(self.wanted.prefix.fingerprint_column());
+        let fingerprint = quote_identifier(self.wanted.prefix.fingerprint_name());
         let source = quote_identifier(&self.wanted.source.column);
         let expression = self.expression_sql(Content::Fingerprint)?;
         for table in family.iter().filter(|member| member.is_foreign()) {

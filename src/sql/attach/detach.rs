@@ -185,7 +185,7 @@ fn check_has_no_guard(schema: ExtensionSchema, family: &[Target]) -> Result<()> 
 }
 
 fn nothing_attached(prefix: &Prefix, table: &Target) -> Result<ErrorReport> {
-    let name = prefix.fingerprint_column();
+    let name = prefix.fingerprint_name();
     let message = format!("nothing is attached to table \"{}\" with prefix \"{name}\"", table.name);
     let error = user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message);
     Ok(match Column::find(&table.open(), name)? {

@@ -142,15 +142,12 @@ fn tables_to_analyze(family: &[Target]) -> Vec<&Target> {
 /// Runs the steps, each with a message. Calls `label` with the name, the number and the table of each index that was
 /// created.
 pub fn run_steps(steps: &[Step<'_>], label: impl Fn(&str, usize, &Target) -> Result<()>) -> Result<()> {
-    let (build_count, mut built_count) = (steps.iter().filter(|step| step.builds_index()).count(), 0);
+    let (total, mut built) = (steps.iter().filter(|step| step.builds_index()).count(), 0);
     for Step { sql, action } in steps {
         match action {
             Action::Create { index, table, .. } | Action::Rebuild { index, table } => {
-                built_count += 1;
-                notice(format!(
-                    "building index {built_count} of {build_count}: \"{index}\" on table \"{}\"",
-                    table.name
-                ));
+                built += 1;
+                notice(format!("building index {built} of {total}: \"{index}\" on table \"{}\"", table.name));
             }
             Action::Drop(name) => notice(format!("dropping index \"{name}\", which is not valid")),
             Action::Analyze(table) => notice(format!("analyzing table \"{table}\"")),
@@ -268,7 +265,7 @@ impl<'a, 'f> Plan<'a, 'f> {
             }
             let sql = format!("DROP INDEX {}{}", self.concurrently, table.index_sql(&name)?);
             self.push(sql, Action::Drop(name.clone()));
-            self.names.note_dropped(table, name);
+            self.names.dropped.insert((table.schema, name));
         }
         Ok(())
     }
@@ -295,13 +292,13 @@ impl<'a, 'f> Plan<'a, 'f> {
             RowValue::Column(attnum) => created.as_own_column() == Some(attnum),
             RowValue::Expression(expression) => created.equals(expression),
         };
-        let is_as_created = |index: &&Index| {
+        let is_attachable = |index: &&Index| {
             let key_count = scope_len + created.len();
             (index.columns.len(), index.keys.len()) == (key_count, key_count)
                 && index.is_unconstrained
                 && index.keys[scope_len..].iter().zip(&created).all(is_key)
         };
-        Ok(indexes.into_iter().filter(is_as_created).collect())
+        Ok(indexes.into_iter().filter(is_attachable).collect())
     }
 
     fn push(&mut self, sql: String, action: Action<'f>) {
@@ -332,8 +329,7 @@ impl<'a, 'f> Plan<'a, 'f> {
 }
 
 /// Whether a session may be building indexes of a table concurrently: it builds some index, and has locked the table.
-/// All roles see that, but only some see of which table the index is; and REINDEX of a table reports its TOAST table at
-/// times.
+/// Not all roles may see which table the index is of, and REINDEX of a table reports its TOAST table at times.
 fn is_building_concurrently(table: Oid) -> Result<bool> {
     let query = format!(
         "SELECT 'yes' FROM pg_catalog.pg_stat_progress_create_index AS progress \

@@ -11,7 +11,7 @@ use postgres::text::{from_server, to_server};
 
 use crate::sql::arguments::required_name;
 
-/// The longest prefix, so that the longest of the names, a block column's, is not cut.
+/// The longest prefix with which PostgreSQL does not cut the longest of the names, a block column's.
 const MAX_PREFIX_BYTES: usize = pg_sys::NAMEDATALEN as usize - 1 - "_block0".len();
 
 /// The beginning of all labels, before the prefix.
@@ -44,17 +44,17 @@ impl Prefix {
     }
 
     /// The name of the fingerprint column: the prefix itself.
-    pub fn fingerprint_column(&self) -> &str {
+    pub fn fingerprint_name(&self) -> &str {
         &self.0
     }
 
-    pub fn block_column(&self, block: i32) -> String {
+    pub fn block_name(&self, block: i32) -> String {
         format!("{}_block{block}", self.0)
     }
 
     /// The beginning of the comments on what attach makes under this prefix.
     pub fn label(&self) -> String {
-        format!("{MADE_UNDER}{}: ", quote_identifier(self.fingerprint_column()))
+        format!("{MADE_UNDER}{}: ", quote_identifier(self.fingerprint_name()))
     }
 
     /// The command that labels an object with a comment. `object` is its kind and name, as COMMENT ON takes them.

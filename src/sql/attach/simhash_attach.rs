@@ -71,7 +71,7 @@ fn attach(wanted: &BlockIndexes<'_>, family: &[Target]) -> Result<()> {
         return Ok(());
     }
     run_steps(&analyze_steps(family, &analyzed_columns)?, |_, _, _| Ok(()))?;
-    let condition = wanted.source.condition_sql(wanted.has_columns().then(|| wanted.prefix.fingerprint_column()));
+    let condition = wanted.source.condition_sql(wanted.has_columns().then(|| wanted.prefix.fingerprint_name()));
     notice(format!("search with: WHERE {}{condition}", wanted.scope.condition_sql()));
     Ok(())
 }

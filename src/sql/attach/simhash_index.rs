@@ -73,7 +73,6 @@ fn simhash_index_commands(
     Ok(SetOfIterator::new(texts))
 }
 
-/// The steps that build and analyze the indexes of a family.
 fn list_steps<'a>(wanted: &BandIndexes<'_>, family: &'a [Target], is_concurrent: bool) -> Result<Vec<Step<'a>>> {
     let existing = find_existing_indexes(wanted, family)?;
     let mut steps = list_builds(wanted, family, &existing, is_concurrent)?;

@@ -1,12 +1,11 @@
-//! The fingerprint, the size and the bands of the last text, so that the next call with the same text only compares
-//! texts.
+//! Stores the results for the last text, so that the next call with the same text only compares texts.
 //!
-//! The generated columns of a table cannot refer to one another, so a row with a fingerprint and four block columns
-//! asks for the same fingerprint five times. A row with six indexes on bands asks six times each for a band, for the
-//! size and for the fingerprint. A search for `simhash($1)` asks for that fingerprint once, and again for each row that
-//! it fetches. Texts are compared in the form in which they are passed: a compressed text is not decompressed, and a
-//! text that is stored out of line is not fetched, because in an `INSERT .. SELECT` of long texts that costs as much as
-//! the fingerprint.
+//! Generated columns cannot refer to one another, so a row with a fingerprint and four block columns asks for the same
+//! fingerprint five times. A row with six indexes on bands asks six times each for a band, the size and the
+//! fingerprint. A search for `simhash($1)` asks for that fingerprint once, and again for each row that it fetches.
+//! Texts are compared in the form in which they are passed: a compressed text is not decompressed, and a text that is
+//! stored out of line is not fetched, because in an `INSERT .. SELECT` of long texts that costs as much as the
+//! fingerprint.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -39,9 +39,9 @@ fn simhash_matches(
         with_fingerprinter(&options, |fingerprinter| matches(fingerprinter, content, clue, MAX_CHANGED, unit))?;
     Ok(TableIterator::new(matches.into_iter().map(|Match { content, clue, words, changed }| {
         // SQL counts positions from 1. A text has less than 2^30 characters.
-        let [content_position, clue_position] = [&content, &clue].map(|range| range.start as i32 + 1);
-        let [content_length, clue_length] = [&content, &clue].map(|range| range.len() as i32);
-        (content_position, content_length, clue_position, clue_length, words as i32, changed as i32)
+        let [(content_start, content_length), (clue_start, clue_length)] =
+            [content, clue].map(|range| (range.start as i32 + 1, range.len() as i32));
+        (content_start, content_length, clue_start, clue_length, words as i32, changed as i32)
     })))
 }
 

@@ -83,8 +83,7 @@ pub fn merged(document: &str, others: &str) -> Result<String> {
 }
 
 impl<T: Clone> DocumentCache<T> {
-    /// The parsed document, from the cache or by `from_json`. Nothing is borrowed while a document is parsed, because
-    /// that may raise a PostgreSQL error.
+    /// Nothing is borrowed while a document is parsed, because that may raise a PostgreSQL error.
     fn read(&self, document: JsonDocument<'_>, from_json: impl Fn(&str) -> Result<T, InvalidOptions>) -> Result<T> {
         let (JsonDocument::Text(bytes) | JsonDocument::Jsonb(bytes)) = document;
         if bytes.len() > MAX_DOCUMENT_BYTES {
@@ -112,9 +111,8 @@ impl<T: Clone> DocumentCache<T> {
     }
 }
 
-/// Parses a document by `from_json`. Before, checks that there is memory for it, and to report an error in it: if the
-/// JSON parser got no memory, or PostgreSQL none for an error with a long key, the process would end, and PostgreSQL
-/// would end all sessions.
+/// Checks that there is memory to parse a document, and to report an error in it, and parses it. If the JSON parser got
+/// no memory, or PostgreSQL none for an error with a long key, the process would end, and with it all sessions.
 fn parse<T>(document: JsonDocument<'_>, from_json: impl Fn(&str) -> Result<T, InvalidOptions>) -> Result<T> {
     let check_memory = |len| check_available(len * MEMORY_PER_BYTE).map_err(algorithm_error);
     // A text may not be JSON. A jsonb always is JSON, so an error means that its content is wrong.

@@ -211,8 +211,7 @@ impl BlockWalk {
                     if self.is_new(task, difference, tid) {
                         return Some(entry);
                     }
-                    // An earlier step has fetched the row, and it is dead. Fetch it again: this index marks its entry
-                    // too.
+                    // An earlier step has found the row dead. Fetch it again: this index marks its entry too.
                     if self.dead_tids.contains(&item_pointer_to_u64(tid)) {
                         self.fetch(entry);
                     }

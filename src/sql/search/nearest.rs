@@ -129,10 +129,9 @@ impl NearestSearch {
         }
     }
 
-    /// Fetches some of the rows that steps find, so that the index marks the entries of dead rows: that is possible
-    /// only when an entry has just been read, and few rows are fetched later. Returns whether the row of `entry` was
-    /// fetched, and no transaction sees it. Fetches one row in [`ENTRIES_BETWEEN_FETCHES`], and after a dead row also
-    /// the next one: there may be many deleted copies.
+    /// Fetches one row in [`ENTRIES_BETWEEN_FETCHES`], and after a dead row also the next one, because there may be
+    /// many deleted copies: the index can mark the entry of a dead row only now, and few rows are fetched later.
+    /// Returns whether the row was fetched, and no transaction sees it.
     fn mark_if_dead(&mut self, walk: &mut BlockWalk, entry: NearEntry) -> bool {
         self.step_entries += 1;
         let is_fetched = self.last_is_dead || self.step_entries.is_multiple_of(ENTRIES_BETWEEN_FETCHES);
