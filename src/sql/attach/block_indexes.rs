@@ -117,11 +117,9 @@ impl BlockIndexes<'_> {
         let Some(source) = Column::find(&relation, &self.source.column)? else { return Ok(()) };
         for index in Index::all(&relation) {
             if self.has_other_fingerprint(&relation, &source, &index)? {
-                let (prefix_name, column_name, table) =
-                    (self.prefix.fingerprint_name(), &self.source.column, &table.name);
-                let message = format!(
-                    "prefix \"{prefix_name}\" of table \"{table}\" has another fingerprint of \"{column_name}\""
-                );
+                let (prefix, column, table) = (self.prefix.fingerprint_name(), &self.source.column, &table.name);
+                let message =
+                    format!("prefix \"{prefix}\" of table \"{table}\" has another fingerprint of \"{column}\"");
                 return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
                     .with_detail(format!("Index \"{}\" is made with other options.", index.name()?))
                     .with_hint("Choose another prefix, or call simhash_detach first."));

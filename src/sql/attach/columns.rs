@@ -140,7 +140,6 @@ impl<'a> Columns<'a> {
             .with_hint("Choose another prefix, or drop the column. simhash_detach removes what simhash_attach made."))
     }
 
-    /// Whether the expression of a generated column computes this content.
     fn computes(&self, relation: &Relation, expression: Expression, content: Content) -> Result<bool> {
         let BlockIndexes { schema, source, blocks, .. } = *self.wanted;
         match (content, BlockCall::read(expression)) {

@@ -161,6 +161,7 @@ pub fn run_steps(steps: &[Step<'_>], label: impl Fn(&str, usize, &Target) -> Res
     Ok(())
 }
 
+/// The steps that have been listed. The methods add further ones, and run none.
 struct Plan<'a, 'f> {
     wanted: &'a dyn WantedIndexes,
     family: &'f [Target],
@@ -194,8 +195,8 @@ impl Built {
 }
 
 impl<'a, 'f> Plan<'a, 'f> {
-    /// Gives a table and its partitions their indexes with a number. With a `parent`, the index is used that is
-    /// attached to it, or else one that can be.
+    /// Gives a table and its partitions their indexes with a number, and returns the table's. With a `parent`, that is
+    /// an index that is attached to the parent, or else one that can be.
     fn complete(&mut self, table: &'f Target, number: usize, parent: Parent) -> Result<Built> {
         let mut indexes: Vec<_> = self.indexes_on(table, number).collect();
         if parent != Parent::None {

@@ -94,7 +94,7 @@ pub fn read_fingerprints(window: &mut Window<'_>) -> Result<Rows> {
         tick();
         let position = rows.len();
         let fingerprints = &mut fingerprints[..ROWS_AT_ONCE.min(window.row_count - position)];
-        // SAFETY: a fingerprint is a number, not a pointer into the context, in which nothing is used any more.
+        // SAFETY: fingerprints are numbers, so nothing in the context is used any more.
         unsafe {
             context.switch_to(|_| window.bigints_from(CONTENT_ARGUMENT, position, fingerprints));
             context.reset();

@@ -24,9 +24,9 @@ thread_local! {
     static CRITERIA: DocumentCache<CriterionDocument> = const { DocumentCache(RefCell::new(Vec::new())) };
 }
 
-/// The last documents as they were parsed, the most recently used first. A query has few documents for all its rows:
-/// parsing one again for each row costs more than fingerprinting a kilobyte of text, and comparing 20 kB costs less
-/// than 1 us. To clone a parsed document is cheap.
+/// Parsed documents, the most recently used first. A query has few documents for all its rows: parsing one for each row
+/// costs more than fingerprinting a kilobyte of text, comparing 20 kB less than 1 us. A parsed document is cheap to
+/// clone.
 struct DocumentCache<T>(RefCell<Vec<CachedDocument<T>>>);
 
 struct CachedDocument<T> {

@@ -27,9 +27,9 @@ const MAX_CACHED_FEATURE_BYTES: usize = 8 << 20;
 
 #[derive(Default)]
 struct LastTexts {
+    text: CachedText,
     /// The cached results for `text`.
     computed: Option<ComputedText>,
-    text: CachedText,
     /// The other text of the last call.
     other: CachedText,
 }

@@ -151,7 +151,7 @@ pub fn is_search_served(indexed: &[Block], blocks: i32, max_distance: i32) -> bo
 }
 
 /// Groups blocks by layout. A layout may lack some of its blocks.
-pub fn layouts_of<'a>(indexed: impl Iterator<Item = &'a IndexedBlock> + Clone) -> Vec<Layout> {
+pub fn group_by_layout<'a>(indexed: impl Iterator<Item = &'a IndexedBlock> + Clone) -> Vec<Layout> {
     let layouts = BLOCK_COUNTS.map(|blocks| {
         let find = |block| indexed.clone().find(|other| (other.block, other.blocks) == (block, blocks)).copied();
         (0..blocks).filter_map(find).collect()

@@ -93,8 +93,8 @@ impl FingerprintCall {
         Some(Self { source, options: constant_options(document)?, document })
     }
 
-    /// The call that makes a fingerprint from a text, in the expression that computes it: perhaps within CASE or
-    /// COALESCE, as in `CASE WHEN length(body) > 100 THEN simhash(body) END`. None for several texts.
+    /// The call that makes a fingerprint from a text, in the expression that computes the fingerprint: perhaps within
+    /// CASE or COALESCE, as in `CASE WHEN length(body) > 100 THEN simhash(body) END`. None for several texts.
     pub fn of_text(computation: Option<Expression>, schema: ExtensionSchema) -> Option<Self> {
         let calls = computation?.outcomes().into_iter().filter_map(|outcome| Self::read(outcome, schema));
         let mut calls = calls.filter(|call| call.source.value_type() == pg_sys::TEXTOID);
@@ -114,12 +114,13 @@ impl FingerprintCall {
         calls.is_some_and(|(one, other)| one.is_of(other.source, &other.options))
     }
 
+    /// Whether the call is of this source and these options.
     pub fn is_of(&self, source: Expression, options: &Options) -> bool {
         self.options == *options && self.source.equals(source)
     }
 
-    /// Whether the call gives the sizes or fingerprints of a text by these options.
-    pub fn is_made_as(&self, text: Expression, options: &Options) -> bool {
+    /// Whether the call gives the same as a call of this text and these options.
+    pub fn is_equivalent_to(&self, text: Expression, options: &Options) -> bool {
         self.options.makes_same_fingerprints(options)
             && self.source.without_relabelling().equals(text.without_relabelling())
     }

@@ -60,12 +60,12 @@ pub fn is_near_condition(condition: Expression) -> bool {
 /// planned.
 pub fn exceeded_distance(condition: Expression) -> Option<(Expression, i32)> {
     let DistanceComparison { distance, strategy, bound, .. } = DistanceComparison::read(condition)?;
-    let included = match strategy {
-        pg_sys::BTGreaterEqualStrategyNumber => 1,
-        pg_sys::BTGreaterStrategyNumber => 0,
+    let largest_excluded = match strategy {
+        pg_sys::BTGreaterEqualStrategyNumber => bound.any_integer().map(|bound| bound.saturating_sub(1)),
+        pg_sys::BTGreaterStrategyNumber => bound.any_integer(),
         _ => return None,
     };
-    Some((distance, bound.any_integer().map_or(-1, |bound| largest_distance(bound.saturating_sub(included)))))
+    Some((distance, largest_excluded.map_or(-1, largest_distance)))
 }
 
 /// Reads a condition that two fingerprints are near: the fingerprints and the largest distance.

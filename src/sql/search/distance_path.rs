@@ -14,7 +14,7 @@ use super::nearest::largest_capacity;
 use super::other_options::warn_of_other_fingerprints;
 use super::plan::{DistanceSettings, Role, Search};
 use super::scoped_table::ScopedTable;
-use crate::sql::indexed::layouts::{Layout, ScopedBlock, indexed_blocks, layout_blocks, layouts_of};
+use crate::sql::indexed::layouts::{Layout, ScopedBlock, group_by_layout, indexed_blocks, layout_blocks};
 
 /// Offers the paths for conditions on distances, and for the query's order.
 pub fn offer_by_distance(relation: BaseRelation, conditions: &[DistanceCondition]) {
@@ -87,7 +87,7 @@ impl IndexedFingerprints {
         let (relation, blocks) = (self.relation, self.blocks(fingerprint));
         let tables = ScopedTable::by_scope(relation, outer, blocks, |scoped| (scoped.block.index, &scoped.scope));
         let with_layouts = |(scoped, blocks): (_, Vec<&ScopedBlock>)| {
-            let layouts = layouts_of(blocks.iter().map(|block| &block.block));
+            let layouts = group_by_layout(blocks.iter().map(|block| &block.block));
             IndexedTable { scoped, layouts }
         };
         tables.into_iter().map(with_layouts).collect()

@@ -64,8 +64,7 @@ impl NearestSearch {
             capacity: FIRST_CAPACITY.min(largest_capacity()),
             current_distance: 0,
             complete_within: -1,
-            // Store only entries that the steps find before a full scan is cheaper. The full scan finds the farther
-            // ones.
+            // A full scan finds the entries that are farther than steps reach before they cost as much.
             farthest: walk.growth.reach(walk.full_scan_cost()).clamp(0, max_distance),
             reading: Reading::Steps,
             step_entries: 0,

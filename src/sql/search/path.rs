@@ -74,8 +74,7 @@ unsafe extern "C-unwind" fn offer_scans(
     }
 }
 
-/// Corrects the planner's estimates of rows. By default, it expects that a third of the rows fulfils a condition with
-/// `<=`.
+/// Corrects the planner's estimates of rows. For a condition with `<=`, its default is a third of the rows.
 fn correct_estimates(relation: BaseRelation, conditions: &[DistanceCondition], texts: &TextPaths) {
     let mut estimates = texts.estimates();
     // The support function of `simhash_near` estimates its calls.

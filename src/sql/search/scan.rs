@@ -68,9 +68,8 @@ impl NearScan {
             let (context, parent) = (node.ss.ps.ps_ExprContext, &raw mut node.ss.ps);
             let expressions = expressions(plan.custom_exprs);
             let of_role = |role| settings.of_role(&expressions, role);
-            let scope_values: Vec<_> = of_role(Role::Scope).collect();
-            let scope =
-                (!scope_values.is_empty()).then(|| ScopeConditions::new(&settings.scope, &scope_values, parent));
+            let values: Vec<_> = of_role(Role::Scope).collect();
+            let scope = (!values.is_empty()).then(|| ScopeConditions::new(&settings.scope, &values, parent));
             let search = (!is_explain_only).then(|| {
                 let open_indexes = QueryIndexes::open(table, snapshot, slot, settings.indexes());
                 match &settings.search {

@@ -37,8 +37,7 @@ struct TextSearch {
 }
 
 thread_local! {
-    /// The last queries whose values were known, the most recently used first. The planner asks for their keys once for
-    /// each partition.
+    /// The last queries with known values, the most recently used first. Each partition of a table needs their keys.
     static CACHED_QUERIES: RefCell<Vec<CachedQuery>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -91,12 +90,12 @@ impl TextPaths {
         }
     }
 
-    /// The estimates of the conditions with statistics.
+    /// The estimates of the conditions for which there are statistics.
     pub fn estimates(&self) -> Vec<ConditionEstimate> {
         let rows = self.relation.rows();
         let estimates = self.searches.iter().filter_map(|search| {
             let TextCondition { query_condition: condition, text, query, .. } = search.condition;
-            // A row has one copy of its own in the other table of a join, and others in proportion to the rows.
+            // The other table of a join has one copy of a row, whatever its size. Other near rows grow with its size.
             let others = search.near_rows(rows)? - 1.0;
             let share = others / rows + 1.0 / self.relation.planner().rows_of_largest([text, query]).max(rows);
             Some(ConditionEstimate { condition, share, share_of_outer: others.clamp(MIN_SHARE_WITH_NEAR_ROW, 1.0) })
