@@ -95,8 +95,8 @@ impl BlockIndexes<'_> {
             || user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, format!("index \"{name}\" does not exist"));
         let index = table.relation_named(&to_server(name)?).ok_or_else(missing)?;
         let label_command = |index| {
-            let name = relation_sql(index)?.unwrap_or_default();
-            Ok(self.prefix.comment_command(&format!("INDEX {name}"), &description))
+            let index_sql = relation_sql(index)?.unwrap_or_default();
+            Ok(self.prefix.comment_command(&format!("INDEX {index_sql}"), &description))
         };
         with_inheritors(index, NO_LOCK).into_iter().map(label_command).collect()
     }
@@ -131,10 +131,10 @@ impl BlockIndexes<'_> {
     /// Whether an index under the same prefix is of another fingerprint of the source.
     fn has_other_fingerprint(&self, table: &Relation, source: &Column, index: &Index) -> Result<bool> {
         let Some(key) = block_keys(table, index).next() else { return Ok(false) };
-        let other = key.call.fingerprint;
-        Ok(other.as_own_column().is_none()
-            && is_made_from(table, source, other)
-            && !self.source.is_fingerprint(self.schema, table, other)?
+        let fingerprint = key.call.fingerprint;
+        Ok(fingerprint.as_own_column().is_none()
+            && is_made_from(table, source, fingerprint)
+            && !self.source.is_fingerprint(self.schema, table, fingerprint)?
             && self.prefix.maker_of(index.oid, 0)? == Maker::ThisPrefix)
     }
 }

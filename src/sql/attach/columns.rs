@@ -104,10 +104,10 @@ impl<'a> Columns<'a> {
         let source = quote_identifier(&self.wanted.source.column);
         let expression = self.expression_sql(Content::Fingerprint)?;
         for table in family.iter().filter(|member| member.is_foreign()) {
-            let name = table.sql()?;
-            execute(&format!("SELECT {columns} FROM ONLY {name} LIMIT 1"))?;
+            let table_sql = table.sql()?;
+            execute(&format!("SELECT {columns} FROM ONLY {table_sql} LIMIT 1"))?;
             let query = format!(
-                "SELECT FROM (SELECT {fingerprint} IS DISTINCT FROM {expression} AS is_other FROM ONLY {name} \
+                "SELECT FROM (SELECT {fingerprint} IS DISTINCT FROM {expression} AS is_other FROM ONLY {table_sql} \
                  WHERE {source} IS NOT NULL LIMIT 1) AS found WHERE is_other"
             );
             if execute(&query)? > 0 {

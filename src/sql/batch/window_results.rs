@@ -58,8 +58,8 @@ pub fn key_of_representative(
     }
     let number = window.numbers[window.current_position];
     if number >= FIRST_REPRESENTATIVE {
-        let index = window.numbers[(number - FIRST_REPRESENTATIVE) as usize];
-        return Ok(window.stored(index as usize));
+        let stored_index = window.numbers[(number - FIRST_REPRESENTATIVE) as usize];
+        return Ok(window.stored(stored_index as usize));
     }
     if number == REPRESENTS_OTHERS {
         window.numbers[window.current_position] = window.store() as u32;

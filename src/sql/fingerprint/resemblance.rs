@@ -81,8 +81,9 @@ pub fn are_near(texts: [TextArgument<'_>; 2], criterion: JsonDocument<'_>) -> Re
             if computed.summary.as_ref().is_none_or(|summary| summary.bands.len() < bands) {
                 computed.summary = fingerprint_cache::summary(text, &options, bands)?;
             }
-            let other = fingerprint_cache::summary(other, &options, bands)?;
-            Ok(computed.summary.as_ref().zip(other).map(|(own, other)| criterion.are_candidates(own, &other)))
+            let other_summary = fingerprint_cache::summary(other, &options, bands)?;
+            let summaries = computed.summary.as_ref().zip(other_summary);
+            Ok(summaries.map(|(own, other)| criterion.are_candidates(own, &other)))
         })
     })
 }

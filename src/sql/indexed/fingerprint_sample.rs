@@ -32,8 +32,8 @@ pub struct SampledTable {
     pub indexed: Option<Vec<Block>>,
     /// The fingerprint, as an expression of the table's columns.
     fingerprint: Expression,
-    quoted_scope: Vec<String>,
-    quoted_table: String,
+    scope_sql: Vec<String>,
+    table_sql: String,
     fingerprint_sql: String,
 }
 
@@ -47,16 +47,16 @@ impl SampledTable {
                 .with_hint("Call simhash_layouts on that server."));
         }
         let (oid, table) = (target.oid, target.open());
-        let name = find_column_name(&table, column)?;
-        let row_value = named_fingerprint(&table, &name)?;
-        let column = Column::named(&table, &name)?;
+        let column_name = find_column_name(&table, column)?;
+        let row_value = named_fingerprint(&table, &column_name)?;
+        let column = Column::named(&table, &column_name)?;
         let fingerprint = row_value.expression(&table).ok_or_else(|| no_such_relation(oid))?;
         Ok(Self {
             oid,
             is_distributed: distribution(oid)?.is_some(),
-            indexed: blocks_of_family(oid, column.attnum, &scope.check(&table, &name)?),
-            quoted_scope: scope.names().iter().map(quote_identifier).collect(),
-            quoted_table: relation_sql(oid)?.ok_or_else(|| no_such_relation(oid))?,
+            indexed: blocks_of_family(oid, column.attnum, &scope.check(&table, &column_name)?),
+            scope_sql: scope.names().iter().map(quote_identifier).collect(),
+            table_sql: relation_sql(oid)?.ok_or_else(|| no_such_relation(oid))?,
             fingerprint_sql: fingerprint.to_sql(&table, Some(c"t"))?,
             fingerprint,
         })
@@ -75,11 +75,11 @@ impl SampledTable {
         let percent = (share * 100.0) as f32;
         let from_where = format!(
             "FROM {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) WHERE {} IS NOT NULL",
-            self.quoted_table, self.fingerprint_sql
+            self.table_sql, self.fingerprint_sql
         );
         let largest_group = self.largest_group_sql(&from_where);
-        let query = format!("SELECT {}::pg_catalog.int8 {from_where}{largest_group}", self.fingerprint_sql);
-        let query = Query::parse(to_server(&query)?)?;
+        let query_sql = format!("SELECT {}::pg_catalog.int8 {from_where}{largest_group}", self.fingerprint_sql);
+        let query = Query::parse(to_server(&query_sql)?)?;
         // The table and its column are locked, but other tables, columns or functions may have got their names.
         let is_fingerprint =
             |returned: &Expression| returned.without_relabelling().equals(self.fingerprint.without_relabelling());
@@ -87,17 +87,17 @@ impl SampledTable {
             return Err(renamed_while_sampled(self.oid));
         }
         query.for_each_value(|fingerprint| sample.add(fingerprint.value() as u64))?;
-        let rows = sample.added() as f64 / (f64::from(percent) / 100.0);
-        Ok((sample, rows))
+        let row_count = sample.added() as f64 / (f64::from(percent) / 100.0);
+        Ok((sample, row_count))
     }
 
     /// The SQL that restricts a sample to the largest group of rows with the same scope values. It compares them by the
     /// operator classes of their types, in whatever schema they are; with Citus, by operators of the search path.
     fn largest_group_sql(&self, from_where: &str) -> String {
-        if self.quoted_scope.is_empty() {
+        if self.scope_sql.is_empty() {
             return String::new();
         }
-        let columns = self.quoted_scope.iter().map(|column| format!("t.{column}")).collect::<Vec<_>>().join(", ");
+        let columns = self.scope_sql.iter().map(|column| format!("t.{column}")).collect::<Vec<_>>().join(", ");
         if !self.is_distributed {
             return format!(
                 " ORDER BY pg_catalog.count(*) OVER (PARTITION BY {columns}) DESC, {columns} FETCH FIRST 1 ROW WITH TIES"
@@ -106,7 +106,7 @@ impl SampledTable {
         // Citus 13 ignores WITH TIES after a window function, so a subquery finds the group. It reads the same sample,
         // because of REPEATABLE.
         let same_value_sql = |column: &String| format!("t.{column} IS NOT DISTINCT FROM g.{column}");
-        let same_group_sql = self.quoted_scope.iter().map(same_value_sql).collect::<Vec<_>>().join(" AND ");
+        let same_group_sql = self.scope_sql.iter().map(same_value_sql).collect::<Vec<_>>().join(" AND ");
         format!(
             " AND EXISTS (SELECT FROM (SELECT {columns} {from_where} GROUP BY {columns} \
              ORDER BY pg_catalog.count(*) DESC, {columns} LIMIT 1) AS g WHERE {same_group_sql})"

@@ -43,11 +43,11 @@ fn simhash_layouts(
     let max_distance = check_max_distance(required(max_distance, "max_distance")?)?;
     let searches = BLOCK_COUNTS.map(|blocks| (blocks, max_distance));
     let scope = Scope::read(scope)?;
-    let ((sample, rows), indexed) = Target::lock_indexable(target, ACCESS_SHARE, |table| {
+    let ((sample, row_count), indexed) = Target::lock_indexable(target, ACCESS_SHARE, |table| {
         let table = SampledTable::new(table, &fingerprint, &scope)?;
         Ok((table.sample()?, table.indexed))
     })?;
-    let layouts = layout_costs(sample, rows, searches, &tick).map_err(algorithm_error)?;
+    let layouts = layout_costs(sample, row_count, searches, &tick).map_err(algorithm_error)?;
     Ok(TableIterator::new(layouts.into_iter().map(move |layout| {
         (
             layout.blocks,

@@ -85,10 +85,10 @@ pub fn blocks_of_family(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Ve
         };
         let blocks = indexed_blocks(&table, table.open_indexes(), fingerprint, form);
         let complete = blocks.into_iter().filter(|scoped| !scoped.block.is_partial && has_scope(scoped));
-        let own: Vec<_> = complete.filter_map(|scoped| scoped.block.as_block()).collect();
+        let member_blocks: Vec<_> = complete.filter_map(|scoped| scoped.block.as_block()).collect();
         common = Some(match common {
-            Some(blocks) => blocks.into_iter().filter(|block| own.contains(block)).collect(),
-            None => own,
+            Some(blocks) => blocks.into_iter().filter(|block| member_blocks.contains(block)).collect(),
+            None => member_blocks,
         });
     }
     common

@@ -158,7 +158,6 @@ impl BlockWalk {
         entry
     }
 
-    /// The task that makes the next step.
     fn next_step(&self, target: i32, cost_limit: f64) -> Option<Task> {
         let step = self.growth.next(target, cost_limit)?;
         let index = self.layouts[..step.layout].iter().map(Vec::len).sum::<usize>() + step.block;

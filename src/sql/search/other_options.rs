@@ -92,15 +92,15 @@ pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression])
     let (relid, table) = planner.table_of(text)?;
     let table = Relation::open_locked(table);
     let indexes = band_indexes(&table, table.open_indexes(), ExpressionForm::Planned);
-    let text = text.as_stored(relid);
-    let text_indexes: Vec<_> = indexes.into_iter().filter(|index| index.is_of_text(&table, text)).collect();
+    let stored_text = text.as_stored(relid);
+    let text_indexes: Vec<_> = indexes.into_iter().filter(|index| index.is_of_text(&table, stored_text)).collect();
     let serves = |index: &BandIndex| index.call.options.has_bands_for(&options);
     let other = text_indexes.first().filter(|_| !text_indexes.iter().any(serves))?;
     // SAFETY: get_func_name returns a palloc'd, NUL-terminated name, or null.
-    let function = unsafe { pg_sys::get_func_name(function).as_ref().map(|name| from_server(name)) }?.ok()?;
+    let function_name = unsafe { pg_sys::get_func_name(function).as_ref().map(|name| from_server(name)) }?.ok()?;
     let consequence = "searches by the indexes, and a guard, compare the texts in another way";
     let hint = "Give these options in the criterion.";
-    warn_of_other_index(&table, other.call.document, &function, "bands", consequence, hint)
+    warn_of_other_index(&table, other.call.document, &function_name, "bands", consequence, hint)
 }
 
 /// Warns of conditions on passages by other options than the text's index has. Includes conditions within OR and NOT,

@@ -95,21 +95,21 @@ impl ScopedTable {
     /// reading `leaves` of the pages and `entries` entries.
     pub fn look_up_cost(&self, descents: f64, leaves: f64, pages: f64, entries: f64) -> f64 {
         let (random_page_cost, _) = self.relation.page_costs();
-        let leaves = self.relation.pages_fetched(leaves.min(pages), pages, self.outer);
+        let fetched_leaves = self.relation.pages_fetched(leaves.min(pages), pages, self.outer);
         // btcostestimate in selfuncs.c does the same: charge a descent for the comparisons in an index of all rows, and
         // for each page. SAFETY: the settings are plain numbers.
         let (operator_cost, entry_cost) = unsafe { (pg_sys::cpu_operator_cost, pg_sys::cpu_index_tuple_cost) };
         let descent_cost = operator_cost * (self.relation.rows().log2().ceil() + PAGES_OF_DESCENT * OPERATORS_PER_PAGE);
-        descents * descent_cost + leaves * random_page_cost + entries * (entry_cost + operator_cost)
+        descents * descent_cost + fetched_leaves * random_page_cost + entries * (entry_cost + operator_cost)
     }
 
     /// The cost of fetching and returning rows, which are on `pages` pages.
     pub fn fetch_cost(&self, rows: f64, pages: f64) -> f64 {
         let (random_page_cost, _) = self.relation.page_costs();
-        let pages = self.relation.pages_fetched(pages, self.relation.pages(), self.outer);
+        let fetched_pages = self.relation.pages_fetched(pages, self.relation.pages(), self.outer);
         // SAFETY: the setting is a plain number.
         let row_cost = unsafe { pg_sys::cpu_tuple_cost } + self.condition_cost.per_tuple;
-        pages * random_page_cost + rows * row_cost
+        fetched_pages * random_page_cost + rows * row_cost
     }
 }
 
