@@ -15,7 +15,7 @@ use crate::sql::indexed::scope::Scope;
 pub struct IndexNames {
     /// The schemas and names that were chosen before.
     chosen: HashSet<(pg_sys::Oid, String)>,
-    /// The schemas and names of indexes that are dropped before.
+    /// The schemas and names of indexes that are dropped first.
     pub dropped: HashSet<(pg_sys::Oid, String)>,
 }
 
