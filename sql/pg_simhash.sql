@@ -1,8 +1,8 @@
 -- The SQL objects of pg_simhash, by topic, in the order of their dependencies.
 --
--- No function looks up another by search_path: each is one C function. Unless noted otherwise, all are IMMUTABLE,
--- PARALLEL SAFE and STRICT. COST is in units of one operator call: a fingerprint takes as long as some hundred operator
--- calls.
+-- No function looks up another by search_path: those in SQL are parsed when they are created, and all others are in C.
+-- Functions that read only their arguments are IMMUTABLE and PARALLEL SAFE. COST is in units of cpu_operator_cost: a
+-- fingerprint takes as long as some hundred operator calls.
 
 \echo Use "CREATE EXTENSION pg_simhash" to load this file. \quit
 
@@ -101,8 +101,8 @@ COMMENT ON AGGREGATE simhash_agg(text, double precision) IS
 
 -- Weights of features ---------------------------------------------------------
 
--- Not parallel: few texts are needed, and a worker's state would be its whole sample. The transition function is
--- IMMUTABLE but not STRICT: a text that is NULL is left out. An aggregate cannot have a default for its options.
+-- Without a combine function, one process reads all texts: few are needed, and a worker's state would be its whole
+-- sample. The transition function is not STRICT: it leaves out a NULL text. An aggregate's arguments have no defaults.
 
 CREATE FUNCTION simhash_weights_add(state internal, content text, options jsonb) RETURNS internal
     AS 'MODULE_PATHNAME', 'simhash_weights_add_wrapper'
@@ -199,7 +199,7 @@ CREATE FUNCTION simhash_passages(content text, options jsonb DEFAULT '{}') RETUR
 COMMENT ON FUNCTION simhash_passages(text, jsonb) IS
     'hashes of runs of words, for a GIN index: two texts with 11 words in a row in common have one in common';
 
--- The runs of the last clue are cached, hence the cost.
+-- COST is low, because the runs of the last clue are cached.
 CREATE FUNCTION simhash_clue(
     clue text, share double precision DEFAULT 0, options jsonb DEFAULT '{}'
 ) RETURNS bigint[]
@@ -208,7 +208,7 @@ CREATE FUNCTION simhash_clue(
 COMMENT ON FUNCTION simhash_clue(text, double precision, jsonb) IS
     'part of simhash_contains: what can be a passage of a text with at least this share of a clue';
 
--- This reads two texts. It costs more than passages and clue together, so that those are compared first.
+-- COST is more than that of simhash_passages and simhash_clue together, so that those are compared first.
 CREATE FUNCTION simhash_coverage(content text, clue text, options jsonb DEFAULT '{}') RETURNS double precision
     AS 'MODULE_PATHNAME', 'simhash_coverage_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 600;
@@ -233,8 +233,8 @@ CREATE FUNCTION simhash_headline(
 COMMENT ON FUNCTION simhash_headline(text, text, text, jsonb) IS
     'a text, or fragments of it, with the matches of a clue marked; the parameters are those of ts_headline';
 
--- PostgreSQL puts the expression in the place of the call, and finds an index on simhash_passages(content) by it. A
--- STRICT function would not be replaced.
+-- PostgreSQL inlines this function, and so finds an index on simhash_passages(content). It would not inline it if it
+-- were STRICT.
 CREATE FUNCTION simhash_contains(
     content text, clue text, share double precision DEFAULT .6, options jsonb DEFAULT '{}'
 ) RETURNS boolean
@@ -260,7 +260,7 @@ COMMENT ON FUNCTION simhash_block(bigint, integer, integer) IS
 
 -- Fingerprints of other programs -----------------------------------------------
 
--- The support function tells it from functions of the same name.
+-- The support function distinguishes it from functions of other extensions with the same name.
 CREATE FUNCTION simhash_from_hex(digits text) RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_from_hex_wrapper'
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE SUPPORT simhash_block_support;
@@ -361,8 +361,8 @@ CREATE FUNCTION simhash_guard(
 COMMENT ON FUNCTION simhash_guard(regclass, text, jsonb, text[], text, name, text, text) IS
     'lets no near-duplicate into a table from now on: reject (the default), skip or mark; or changes what is given of its guard';
 
--- The catalogs of triggers and their arguments are public, as pg_get_triggerdef is. The trigger of a partition that is a
--- clone belongs to the guard of its root.
+-- All users may call these: the catalogs of triggers, with their arguments, are public, as pg_get_triggerdef is. A
+-- trigger of a partition that is a clone belongs to the guard of its root.
 CREATE FUNCTION simhash_guard_definition(arguments bytea) RETURNS jsonb
     AS 'MODULE_PATHNAME', 'simhash_guard_definition_wrapper'
     LANGUAGE c STABLE STRICT PARALLEL SAFE;
@@ -393,7 +393,7 @@ CREATE FUNCTION simhash_guards(
                 error text
             )
         WHERE t.tgfoid OPERATOR(pg_catalog.=) 'simhash_dedup()'::pg_catalog.regprocedure::pg_catalog.oid
-            -- A partition has the trigger of its table, unless it was enabled or disabled by itself.
+            -- Without the clones in partitions, except those that were enabled or disabled by themselves.
             AND (t.tgparentid OPERATOR(pg_catalog.=) 0::pg_catalog.oid OR t.tgenabled OPERATOR(pg_catalog.<>) (
                 SELECT p.tgenabled FROM pg_catalog.pg_trigger AS p WHERE p.oid OPERATOR(pg_catalog.=) t.tgparentid))
         ORDER BY t.tgrelid, t.tgname;

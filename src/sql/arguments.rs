@@ -6,7 +6,7 @@ use pgrx::prelude::*;
 use postgres::error::{Explain, Result, invalid_parameter, user_error};
 use postgres::text::from_bytes;
 
-/// The value of an argument; an error if it is NULL.
+/// The value of an argument, which the message names; an error if it is NULL.
 pub fn required<T>(value: Option<T>, argument: &str) -> Result<T> {
     value.ok_or_else(|| {
         user_error(PgSqlErrorCode::ERRCODE_NULL_VALUE_NOT_ALLOWED, format!("{argument} must not be NULL"))
@@ -18,11 +18,11 @@ pub fn required_name(name: Option<&CStr>, argument: &str) -> Result<String> {
     from_bytes(required(name, argument)?.to_bytes())
 }
 
-/// A maximum distance; an error unless it is from 0 to 64.
-pub fn check_distance(distance: i32) -> Result<i32> {
-    if (0..=64).contains(&distance) {
-        return Ok(distance);
+/// Returns `max_distance`; an error unless it is from 0 to 64.
+pub fn check_max_distance(max_distance: i32) -> Result<i32> {
+    if (0..=64).contains(&max_distance) {
+        return Ok(max_distance);
     }
-    Err(invalid_parameter(format!("maximum distance {distance} is out of range"))
+    Err(invalid_parameter(format!("maximum distance {max_distance} is out of range"))
         .with_detail("Two fingerprints differ in 0 to 64 bits."))
 }

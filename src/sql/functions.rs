@@ -15,16 +15,15 @@ use super::version::check_command;
 /// The OID of the language C, from PostgreSQL's `catalog/pg_language.dat`, which pgrx leaves out. It never changes.
 const C_LANGUAGE: Oid = Oid::from_u32(13);
 
-// The argument types of the functions that have the names of these constants.
-pub const SIMHASH_BLOCK: &[Oid] = &[pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID];
-pub const SIMHASH_BAND: &[Oid] = &[pg_sys::TEXTOID, pg_sys::INT4OID, pg_sys::JSONBOID];
-/// The argument types of `simhash` of a text, and of `simhash_size`.
+// The argument types of `simhash_block`, of `simhash_band`, and of other functions of a text with options.
+pub const BLOCK_ARGUMENTS: &[Oid] = &[pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::INT4OID];
+pub const BAND_ARGUMENTS: &[Oid] = &[pg_sys::TEXTOID, pg_sys::INT4OID, pg_sys::JSONBOID];
 pub const TEXT_AND_OPTIONS: &[Oid] = &[pg_sys::TEXTOID, pg_sys::JSONBOID];
 
 /// The schema of the extension and of its functions.
 ///
-/// They are looked up there and nowhere else: search_path and privileges do not matter, and another user's function of
-/// the same name is not mistaken for the extension's.
+/// Functions are looked up there and nowhere else: search_path and privileges do not matter, and another user's
+/// function of the same name is not mistaken for the extension's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtensionSchema(Oid);
 
@@ -42,7 +41,7 @@ impl ExtensionSchema {
     /// It must have the extension's planner support function `support`, which distinguishes it from functions of other
     /// extensions with the same name.
     pub fn of_own_function(function: Oid, name: &CStr, arguments: &[Oid], support: &CStr) -> Option<Self> {
-        let schema = Self::beside(function)?;
+        let schema = Self::containing(function)?;
         // SAFETY: get_func_support looks up a system cache.
         let support_function = unsafe { pg_sys::get_func_support(function) };
         let is_ours = schema.function(support, &[pg_sys::INTERNALOID]) == Some(support_function)
@@ -50,11 +49,11 @@ impl ExtensionSchema {
         is_ours.then_some(schema)
     }
 
-    /// The schema of a function, if the extension's planner support function is in it too.
-    pub fn beside(function: Oid) -> Option<Self> {
-        // No function of PostgreSQL's own is looked up.
-        let is_installed = function.to_u32() >= pg_sys::FirstNormalObjectId;
-        let schema = is_installed.then(|| Self::from_function(function)).flatten()?;
+    /// The schema of a function, if the extension's planner support function is in it too: probably the function is the
+    /// extension's. PostgreSQL's own functions are refused without a look-up, because most calls are of these.
+    pub fn containing(function: Oid) -> Option<Self> {
+        let is_own_of_postgres = function.to_u32() < pg_sys::FirstNormalObjectId;
+        let schema = if is_own_of_postgres { None } else { Self::from_function(function) }?;
         schema.function(c"simhash_block_support", &[pg_sys::INTERNALOID]).map(|_| schema)
     }
 
@@ -65,11 +64,11 @@ impl ExtensionSchema {
         let read_language = |row: &pg_sys::FormData_pg_proc| row.prolang;
         // SAFETY: the key of this cache is an OID, and its rows are of this form.
         let language = unsafe { read_cached(pg_sys::SysCacheIdentifier::PROCOID, &[function.into()], read_language) };
-        let own = self.function(c"simhash_block_support", &[pg_sys::INTERNALOID]).map(extension_of);
-        language == Some(C_LANGUAGE) && own == Some(extension_of(function)) && own != Some(Oid::INVALID)
+        let extension = self.function(c"simhash_block_support", &[pg_sys::INTERNALOID]).map(extension_of);
+        language == Some(C_LANGUAGE) && extension == Some(extension_of(function)) && extension != Some(Oid::INVALID)
     }
 
-    /// The schema of a command of the extension, whose call is running. An error if the library is of another version.
+    /// The schema of a command of the extension, whose call is running. An error if [`check_command`] refuses it.
     pub fn of_call(call: Call<'_>) -> Result<Self> {
         check_command(call.function())?;
         Self::from_function(call.function()).ok_or_else(|| {
@@ -79,8 +78,8 @@ impl ExtensionSchema {
 
     /// The function with this name and exactly these argument types; None if it does not exist.
     ///
-    /// Only functions in C count, which only superusers can create. If the library is newer than the extension in a
-    /// database, a function may not exist yet, and other users may be allowed to create one in the extension's schema.
+    /// Only functions in C count: only superusers can create them. If the library is newer than the extension in a
+    /// database, a function may not exist yet, and others may have created one of its name in the extension's schema.
     pub fn function(self, name: &CStr, arguments: &[Oid]) -> Option<Oid> {
         // SAFETY: the keys of this cache are name, argument types and schema, which it copies if need be. Its rows are
         // of this form.

@@ -1,5 +1,5 @@
-//! The version of the extension in a database. A package replaces the library before ALTER EXTENSION .. UPDATE replaces
-//! the objects, and a session keeps the library that it has loaded.
+//! Compares the versions of the library and of the extension's objects in a database. A package replaces the library
+//! before ALTER EXTENSION .. UPDATE replaces the objects, and a session keeps the library that it has loaded.
 
 use std::cmp::Ordering;
 
@@ -10,8 +10,8 @@ use postgres::spi::query_strings;
 
 const LIBRARY_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Refuses the extension's script if it is newer than the library, which is being loaded. Scripts of older versions are
-/// steps of an UPDATE, so they are accepted.
+/// Raises an error if the library is being loaded by a script of the extension that is newer than the library. Scripts
+/// of older versions are steps of an UPDATE, so they are accepted.
 pub fn check_script() {
     // SAFETY: PostgreSQL sets these variables while it runs the script of an extension.
     let script = unsafe { pg_sys::creating_extension.then_some(pg_sys::CurrentExtensionObject) };
@@ -20,7 +20,7 @@ pub fn check_script() {
     }
 }
 
-/// An error if a command, `function`, is of another minor version than the library.
+/// An error if the extension of `function`, a command, has another major or minor version than the library.
 pub fn check_command(function: Oid) -> Result<()> {
     // SAFETY: a look-up in a catalog by an OID.
     check_version(unsafe { pg_sys::getExtensionOfObject(pg_sys::ProcedureRelationId, function) }, Ordering::is_ne)
@@ -29,7 +29,7 @@ pub fn check_command(function: Oid) -> Result<()> {
 fn check_version(extension: Oid, is_refused: fn(Ordering) -> bool) -> Result<()> {
     let query =
         format!("SELECT extversion FROM pg_catalog.pg_extension WHERE oid = {extension} AND extname = 'pg_simhash'");
-    // The script belongs to another extension, or the function to none: nothing to check.
+    // The script may belong to another extension, and the function to none: then there is nothing to check.
     let [installed] = &query_strings(&query)?[..] else { return Ok(()) };
     let order = major_and_minor(installed).cmp(&major_and_minor(LIBRARY_VERSION));
     if !is_refused(order) {

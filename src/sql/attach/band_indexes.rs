@@ -23,8 +23,8 @@ use postgres::text::check_length;
 use simhash::fingerprint::bands::DEFAULT_BANDS;
 
 use super::index_steps::WantedIndexes;
-use crate::sql::fingerprint::options::laid_over;
-use crate::sql::functions::ExtensionSchema;
+use crate::sql::fingerprint::options::merged;
+use crate::sql::functions::{BAND_ARGUMENTS, ExtensionSchema, TEXT_AND_OPTIONS};
 use crate::sql::indexed::fingerprint_column::check_is_stored;
 use crate::sql::indexed::scope::Scope;
 use crate::sql::indexed::source::{WrittenOptions, shown_literal};
@@ -36,28 +36,24 @@ const SOURCE: Argument<'static> = Argument { name: c"source", context: c"argumen
 pub struct BandIndexes<'a> {
     pub schema: ExtensionSchema,
     pub text: SourceText,
-    pub bands: usize,
+    pub band_count: usize,
     pub scope: &'a Scope,
-    /// The qualified, quoted names of the functions.
-    pub band_function: String,
-    pub size_function: String,
-    pub fingerprint_function: String,
 }
 
 impl WantedIndexes for BandIndexes<'_> {
     fn count(&self) -> usize {
-        self.bands
+        self.band_count
     }
 
-    fn existing(&self, table: &Target) -> Result<Vec<(usize, Index)>> {
+    fn find_existing(&self, table: &Target) -> Result<Vec<(usize, Index)>> {
         let relation = table.open();
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
         let text = self.text.in_table(&relation)?;
         let indexes = Index::all_and_dying(&relation)?.filter_map(|index| {
             let band_index = BandIndex::read(&relation, &index)?;
             let is_wanted = band_index.call.schema == self.schema
-                && band_index.call.is_of(text, &self.text.options.meaning)
-                && band_index.call.band < self.bands
+                && band_index.call.is_of(text, &self.text.options.parsed)
+                && band_index.call.band < self.band_count
                 && band_index.scope == scope
                 && band_index.has_default_equality
                 && !band_index.is_partial;
@@ -70,13 +66,15 @@ impl WantedIndexes for BandIndexes<'_> {
         format!("simhash_band{number}")
     }
 
-    fn keys(&self, number: usize) -> Result<Vec<String>> {
-        let Self { text, band_function, size_function, fingerprint_function, .. } = self;
-        let (sql, options) = (&text.sql, text.options.sql());
+    fn keys_sql(&self, number: usize) -> Result<Vec<String>> {
+        let (text, options) = (&self.text.sql, self.text.options.sql());
+        let band_function = self.schema.locked_name(c"simhash_band", BAND_ARGUMENTS)?;
+        let size_function = self.schema.locked_name(c"simhash_size", TEXT_AND_OPTIONS)?;
+        let fingerprint_function = self.schema.locked_name(c"simhash", TEXT_AND_OPTIONS)?;
         Ok(vec![
-            format!("{band_function}({sql}, {number}{options})"),
-            format!("{size_function}({sql}{options})"),
-            format!("{fingerprint_function}({sql}{options})"),
+            format!("{band_function}({text}, {number}{options})"),
+            format!("{size_function}({text}{options})"),
+            format!("{fingerprint_function}({text}{options})"),
         ])
     }
 
@@ -87,21 +85,22 @@ impl WantedIndexes for BandIndexes<'_> {
 
 impl BandIndexes<'_> {
     /// A condition that the indexes serve, for users.
-    pub fn condition(&self) -> Result<String> {
+    pub fn condition_sql(&self) -> Result<String> {
+        let bands = self.band_count;
         let criterion_of_bands =
-            if self.bands < DEFAULT_BANDS { format!(r#"{{"bands": {}}}"#, self.bands) } else { "{}".to_owned() };
-        let criterion = match laid_over(&criterion_of_bands, self.text.options.json.as_deref().unwrap_or("{}"))? {
+            if bands < DEFAULT_BANDS { format!(r#"{{"bands": {bands}}}"#) } else { "{}".to_owned() };
+        let criterion = match merged(&criterion_of_bands, self.text.options.json.as_deref().unwrap_or("{}"))? {
             empty if empty == "{}" => String::new(),
             criterion => format!(", {}", shown_literal(&criterion)),
         };
-        Ok(format!("{}simhash_near({}, $1{criterion})", self.scope.condition(), self.text.written))
+        Ok(format!("{}simhash_near({}, $1{criterion})", self.scope.condition_sql(), self.text.user_sql))
     }
 }
 
 /// The text to index.
 pub struct SourceText {
     /// The text as a user writes it in a query.
-    pub written: String,
+    pub user_sql: String,
     /// The text as SQL in which all names outside pg_catalog are qualified.
     pub sql: String,
     pub options: WrittenOptions,
@@ -113,7 +112,7 @@ impl SourceText {
     pub fn read(table: &Target, source: &str, search_path: &CStr, options: Option<RawJsonb<'_>>) -> Result<Self> {
         check_length(source.as_bytes(), "source")?;
         let relation = table.open();
-        let (written, value) = match Column::find(&relation, source)? {
+        let (user_sql, value) = match Column::find(&relation, source)? {
             Some(column) => {
                 // An index cannot have a virtual generated column. A query that reads it has its expression.
                 let is_virtual = column.is_generated && !column.is_stored;
@@ -138,7 +137,7 @@ impl SourceText {
         };
         check_indexable(&relation, text)?;
         let sql = repeatable_sql(&relation, text)?;
-        Ok(Self { written, sql, options: WrittenOptions::read(options)? })
+        Ok(Self { user_sql, sql, options: WrittenOptions::read(options)? })
     }
 
     /// The text of a table of the family, as [`Index::all`](postgres::catalog::index::Index::all) reads it.

@@ -1,4 +1,4 @@
-//! The btrees on the blocks of a fingerprint: the existing ones, and the commands that create them.
+//! The btrees that a call of `simhash_attach` asks for: on the blocks of a fingerprint.
 //!
 //! ```sql
 //! CREATE INDEX ON docs (simhash_block0, simhash);
@@ -30,7 +30,7 @@ use crate::sql::indexed::recognise::block_keys;
 use crate::sql::indexed::scope::Scope;
 use crate::sql::indexed::source::Source;
 
-/// The indexes of a layout that the user asks for.
+/// The indexes on the blocks of a layout, within a scope.
 pub struct BlockIndexes<'a> {
     pub schema: ExtensionSchema,
     pub prefix: &'a Prefix,
@@ -45,7 +45,7 @@ impl WantedIndexes for BlockIndexes<'_> {
     }
 
     /// Indexes under another prefix do not count, because they go with that prefix.
-    fn existing(&self, table: &Target) -> Result<Vec<(usize, Index)>> {
+    fn find_existing(&self, table: &Target) -> Result<Vec<(usize, Index)>> {
         let relation = table.open();
         let Some(scope) = self.scope.attnums(&relation)? else { return Ok(Vec::new()) };
         let mut existing = Vec::new();
@@ -69,10 +69,10 @@ impl WantedIndexes for BlockIndexes<'_> {
         self.prefix.block_name(number as i32)
     }
 
-    fn keys(&self, number: usize) -> Result<Vec<String>> {
+    fn keys_sql(&self, number: usize) -> Result<Vec<String>> {
         let block = number as i32;
         if self.has_columns() {
-            return Ok([&self.prefix.block_name(block), self.prefix.fingerprint()].map(quote_identifier).into());
+            return Ok([&self.prefix.block_name(block), self.prefix.fingerprint_name()].map(quote_identifier).into());
         }
         Ok(vec![self.source.block_sql(self.schema, block, self.blocks)?, self.source.fingerprint_sql(self.schema)?])
     }
@@ -85,7 +85,7 @@ impl WantedIndexes for BlockIndexes<'_> {
 impl BlockIndexes<'_> {
     /// Whether fingerprint and blocks are columns of the prefix, rather than expressions in the indexes.
     pub fn has_columns(&self) -> bool {
-        !self.source.kind.is_fingerprint()
+        !self.source.kind.holds_fingerprints()
     }
 
     /// The commands that label an index, and its partitions: a partition that is detached later keeps its own.
@@ -95,8 +95,8 @@ impl BlockIndexes<'_> {
             || user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, format!("index \"{name}\" does not exist"));
         let index = table.relation_named(&to_server(name)?).ok_or_else(missing)?;
         let label_command = |index| {
-            let name = relation_sql(index)?.unwrap_or_default();
-            Ok(self.prefix.comment_command(&format!("INDEX {name}"), &description))
+            let index_sql = relation_sql(index)?.unwrap_or_default();
+            Ok(self.prefix.comment_command(&format!("INDEX {index_sql}"), &description))
         };
         with_inheritors(index, NO_LOCK).into_iter().map(label_command).collect()
     }
@@ -104,12 +104,12 @@ impl BlockIndexes<'_> {
     /// Refuses a family that cannot have these indexes.
     pub fn check_family(&self, family: &[Target]) -> Result<()> {
         self.scope.check_family(family, &self.source.column)?;
-        family.iter().try_for_each(|member| self.check_other_fingerprints(member))?;
+        family.iter().try_for_each(|member| self.check_no_other_fingerprint(member))?;
         self.source.check_sql(self.schema, &family[0])
     }
 
     /// Refuses another fingerprint of the source in an index under the same prefix: detach would remove both.
-    fn check_other_fingerprints(&self, table: &Target) -> Result<()> {
+    fn check_no_other_fingerprint(&self, table: &Target) -> Result<()> {
         if self.has_columns() {
             return Ok(());
         }
@@ -117,10 +117,9 @@ impl BlockIndexes<'_> {
         let Some(source) = Column::find(&relation, &self.source.column)? else { return Ok(()) };
         for index in Index::all(&relation) {
             if self.has_other_fingerprint(&relation, &source, &index)? {
-                let (prefix_name, column_name, table) = (self.prefix.fingerprint(), &self.source.column, &table.name);
-                let message = format!(
-                    "prefix \"{prefix_name}\" of table \"{table}\" has another fingerprint of \"{column_name}\""
-                );
+                let (prefix, column, table) = (self.prefix.fingerprint_name(), &self.source.column, &table.name);
+                let message =
+                    format!("prefix \"{prefix}\" of table \"{table}\" has another fingerprint of \"{column}\"");
                 return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
                     .with_detail(format!("Index \"{}\" is made with other options.", index.name()?))
                     .with_hint("Choose another prefix, or call simhash_detach first."));
@@ -132,10 +131,10 @@ impl BlockIndexes<'_> {
     /// Whether an index under the same prefix is of another fingerprint of the source.
     fn has_other_fingerprint(&self, table: &Relation, source: &Column, index: &Index) -> Result<bool> {
         let Some(key) = block_keys(table, index).next() else { return Ok(false) };
-        let other = key.call.fingerprint;
-        Ok(other.as_own_column().is_none()
-            && is_made_from(table, source, other)
-            && !self.source.is_fingerprint(self.schema, table, other)?
+        let fingerprint = key.call.fingerprint;
+        Ok(fingerprint.as_own_column().is_none()
+            && is_made_from(table, source, fingerprint)
+            && !self.source.is_fingerprint(self.schema, table, fingerprint)?
             && self.prefix.maker_of(index.oid, 0)? == Maker::ThisPrefix)
     }
 }

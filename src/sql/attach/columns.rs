@@ -26,17 +26,17 @@ pub struct Columns<'a> {
 
 struct NewColumn {
     name: String,
-    meaning: Meaning,
+    content: Content,
 }
 
 /// What a generated column stores.
 #[derive(Clone, Copy)]
-enum Meaning {
+enum Content {
     Fingerprint,
     Block(i32),
 }
 
-impl Meaning {
+impl Content {
     fn data_type(self) -> pg_sys::Oid {
         match self {
             Self::Fingerprint => pg_sys::INT8OID,
@@ -47,8 +47,9 @@ impl Meaning {
 
 impl<'a> Columns<'a> {
     pub fn new(wanted: &'a BlockIndexes<'a>) -> Self {
-        let fingerprint = NewColumn { name: wanted.prefix.fingerprint().to_owned(), meaning: Meaning::Fingerprint };
-        let block_column = |block| NewColumn { name: wanted.prefix.block_name(block), meaning: Meaning::Block(block) };
+        let fingerprint =
+            NewColumn { name: wanted.prefix.fingerprint_name().to_owned(), content: Content::Fingerprint };
+        let block_column = |block| NewColumn { name: wanted.prefix.block_name(block), content: Content::Block(block) };
         Self { wanted, columns: iter::once(fingerprint).chain((0..wanted.blocks).map(block_column)).collect() }
     }
 
@@ -81,32 +82,32 @@ impl<'a> Columns<'a> {
         } else {
             format!("adding to table \"{}\" the columns {}", table.name, in_quotes(&names))
         });
-        let addition = |column: &&NewColumn| {
-            Ok(format!("ADD COLUMN {} {}", quote_identifier(&column.name), self.definition(column.meaning)?))
+        let add_column = |column: &&NewColumn| {
+            Ok(format!("ADD COLUMN {} {}", quote_identifier(&column.name), self.definition_sql(column.content)?))
         };
-        let additions = missing.iter().map(addition).collect::<Result<Vec<_>>>()?;
+        let additions = missing.iter().map(add_column).collect::<Result<Vec<_>>>()?;
         execute(&format!("ALTER TABLE {} {}", table.sql()?, additions.join(", ")))?;
         // A partition that is detached later is a table of its own, so its columns need the comments too.
         for (member, column) in family.iter().flat_map(|member| missing.iter().map(move |column| (member, column))) {
             let object = format!("COLUMN {}.{}", member.sql()?, quote_identifier(&column.name));
-            execute(&self.wanted.prefix.comment_command(&object, &self.describe(column.meaning)))?;
+            execute(&self.wanted.prefix.comment_command(&object, &self.describe(column.content)))?;
         }
         self.check_foreign_tables(family)?;
         Ok(true)
     }
 
-    /// Reads a row of each foreign table. PostgreSQL raises an error if its server lacks an attached column: ADD COLUMN
-    /// only declares one. An error if the expression computes another fingerprint of the source here.
+    /// Reads a row of each foreign table: PostgreSQL raises an error if its server lacks an attached column, which ADD
+    /// COLUMN only declares. Refuses a table whose stored fingerprint is not the one that is computed here.
     fn check_foreign_tables(&self, family: &[Target]) -> Result<()> {
         let columns = self.names().iter().map(quote_identifier).collect::<Vec<_>>().join(", ");
-        let fingerprint = quote_identifier(self.wanted.prefix.fingerprint());
+        let fingerprint = quote_identifier(self.wanted.prefix.fingerprint_name());
         let source = quote_identifier(&self.wanted.source.column);
-        let expression = self.expression(Meaning::Fingerprint)?;
+        let expression = self.expression_sql(Content::Fingerprint)?;
         for table in family.iter().filter(|member| member.is_foreign()) {
-            let name = table.sql()?;
-            execute(&format!("SELECT {columns} FROM ONLY {name} LIMIT 1"))?;
+            let table_sql = table.sql()?;
+            execute(&format!("SELECT {columns} FROM ONLY {table_sql} LIMIT 1"))?;
             let query = format!(
-                "SELECT FROM (SELECT {fingerprint} IS DISTINCT FROM {expression} AS is_other FROM ONLY {name} \
+                "SELECT FROM (SELECT {fingerprint} IS DISTINCT FROM {expression} AS is_other FROM ONLY {table_sql} \
                  WHERE {source} IS NOT NULL LIMIT 1) AS found WHERE is_other"
             );
             if execute(&query)? > 0 {
@@ -121,17 +122,17 @@ impl<'a> Columns<'a> {
     }
 
     /// Refuses an existing column of that name with another definition.
-    fn check_definition(&self, table: &Target, &NewColumn { ref name, meaning }: &NewColumn) -> Result<()> {
+    fn check_definition(&self, table: &Target, &NewColumn { ref name, content }: &NewColumn) -> Result<()> {
         let relation = table.open();
         let Some(column) = Column::find(&relation, name)? else { return Ok(()) };
         if column.is_stored
-            && column.data_type == meaning.data_type()
+            && column.data_type == content.data_type()
             && let Some(expression) = generation_of(&relation, column.attnum)
-            && self.computes(&relation, expression, meaning)?
+            && self.computes(&relation, expression, content)?
         {
             return Ok(());
         }
-        let (definition, wanted) = (table.column_definition(&column)?, self.definition(meaning)?);
+        let (definition, wanted) = (table.column_definition(&column)?, self.definition_sql(content)?);
         let message =
             format!("column \"{name}\" of relation \"{}\" already exists with a different definition", table.name);
         Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN, message)
@@ -139,35 +140,35 @@ impl<'a> Columns<'a> {
             .with_hint("Choose another prefix, or drop the column. simhash_detach removes what simhash_attach made."))
     }
 
-    fn computes(&self, relation: &Relation, expression: Expression, meaning: Meaning) -> Result<bool> {
+    fn computes(&self, relation: &Relation, expression: Expression, content: Content) -> Result<bool> {
         let BlockIndexes { schema, source, blocks, .. } = *self.wanted;
-        match (meaning, BlockCall::read(expression)) {
-            (Meaning::Fingerprint, _) => source.is_fingerprint(schema, relation, expression),
-            (Meaning::Block(block), Some(call)) if (call.block, call.blocks) == (block, blocks) => {
+        match (content, BlockCall::read(expression)) {
+            (Content::Fingerprint, _) => source.is_fingerprint(schema, relation, expression),
+            (Content::Block(block), Some(call)) if (call.block, call.blocks) == (block, blocks) => {
                 source.is_fingerprint(schema, relation, call.fingerprint)
             }
             _ => Ok(false),
         }
     }
 
-    fn definition(&self, meaning: Meaning) -> Result<String> {
-        let type_name = type_name(meaning.data_type())?;
-        Ok(format!("{type_name} GENERATED ALWAYS AS ({}) STORED", self.expression(meaning)?))
+    fn definition_sql(&self, content: Content) -> Result<String> {
+        let type_name = type_name(content.data_type())?;
+        Ok(format!("{type_name} GENERATED ALWAYS AS ({}) STORED", self.expression_sql(content)?))
     }
 
-    fn expression(&self, meaning: Meaning) -> Result<String> {
+    fn expression_sql(&self, content: Content) -> Result<String> {
         let BlockIndexes { schema, source, blocks, .. } = *self.wanted;
-        match meaning {
-            Meaning::Fingerprint => source.fingerprint_sql(schema),
-            Meaning::Block(block) => source.block_sql(schema, block, blocks),
+        match content {
+            Content::Fingerprint => source.fingerprint_sql(schema),
+            Content::Block(block) => source.block_sql(schema, block, blocks),
         }
     }
 
-    fn describe(&self, meaning: Meaning) -> String {
+    fn describe(&self, content: Content) -> String {
         let source = quote_identifier(&self.wanted.source.column);
-        match meaning {
-            Meaning::Fingerprint => format!("fingerprint of {source}"),
-            Meaning::Block(block) => format!("block {block} of {} of the fingerprint of {source}", self.wanted.blocks),
+        match content {
+            Content::Fingerprint => format!("fingerprint of {source}"),
+            Content::Block(block) => format!("block {block} of {} of the fingerprint of {source}", self.wanted.blocks),
         }
     }
 }

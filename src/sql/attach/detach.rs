@@ -85,8 +85,8 @@ impl Attached {
         }
         if !self.columns.is_empty() {
             notice(format!("dropping from table \"{}\" the columns {}", table.name, in_quotes(&self.columns)));
-            let drop = |column| format!("DROP COLUMN {}", quote_identifier(column));
-            let drops: Vec<_> = self.columns.iter().map(drop).collect();
+            let drop_column = |column| format!("DROP COLUMN {}", quote_identifier(column));
+            let drops: Vec<_> = self.columns.iter().map(drop_column).collect();
             execute(&format!("ALTER TABLE {} {}", table.sql()?, drops.join(", ")))?;
         }
         for column in &self.changed {
@@ -98,26 +98,27 @@ impl Attached {
     /// Refuses to drop columns if that would silently drop objects of others.
     fn check_dependents(&self, family: &[Target]) -> Result<()> {
         let table = &family[0];
-        let mut columns = Vec::new();
+        let mut lost_columns = Vec::new();
         for member in family {
             let relation = member.open();
             for name in &self.columns {
                 if let Some(column) = Column::find(&relation, name)?
                     && loses_column(table, &relation, &column)?
                 {
-                    columns.push(format!("({}, {})", member.oid.to_u32(), column.attnum));
+                    lost_columns.push(format!("({}, {})", member.oid.to_u32(), column.attnum));
                 }
             }
         }
-        if columns.is_empty() {
+        if lost_columns.is_empty() {
             return Ok(());
         }
-        let ours = self.indexes.iter().map(|index| index.oid.to_u32()).chain([0]);
-        let ours = ours.map(|oid| oid.to_string()).collect::<Vec<_>>().join(", ");
+        // PostgreSQL accepts no empty list, and 0 is no index.
+        let our_indexes = self.indexes.iter().map(|index| index.oid.to_u32()).chain([0]);
+        let our_indexes = our_indexes.map(|oid| oid.to_string()).collect::<Vec<_>>().join(", ");
         // A column's own expression is in pg_attrdef. A not-null constraint (contype n) is a property of the column.
         let dependents = query_strings(&format!(
             "WITH RECURSIVE ours (index) AS (
-                 SELECT oid FROM pg_catalog.pg_class WHERE oid IN ({ours})
+                 SELECT oid FROM pg_catalog.pg_class WHERE oid IN ({our_indexes})
                  UNION SELECT inhrelid FROM pg_catalog.pg_inherits JOIN ours ON inhparent = index)
              SELECT DISTINCT pg_catalog.pg_describe_object(classid, objid, objsubid) COLLATE \"C\" AS object
              FROM pg_catalog.pg_depend
@@ -130,7 +131,7 @@ impl Attached {
                  AND NOT (classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass
                           AND objid IN (SELECT oid FROM pg_catalog.pg_constraint WHERE contype = 'n'))
              ORDER BY object",
-            columns.join(", "),
+            lost_columns.join(", "),
         ))?;
         let Some(first) = dependents.first() else { return Ok(()) };
         let message = format!("cannot detach table \"{}\" because {first} depends on a column of it", table.name);
@@ -144,9 +145,11 @@ impl Attached {
 /// with all that depends on it, if `table` inherits it, or if an inheritor also defines it itself, or inherits it from
 /// another table that keeps it.
 fn loses_column(table: &Target, member: &Relation, column: &Column) -> Result<bool> {
-    let is_table = member.oid() == table.oid;
-    if is_table || column.is_local {
-        return Ok(is_table && column.is_local);
+    if member.oid() == table.oid {
+        return Ok(column.is_local);
+    }
+    if column.is_local {
+        return Ok(false);
     }
     for parent in parents(member)? {
         let parent = Relation::open(parent);
@@ -182,7 +185,7 @@ fn check_has_no_guard(schema: ExtensionSchema, family: &[Target]) -> Result<()> 
 }
 
 fn nothing_attached(prefix: &Prefix, table: &Target) -> Result<ErrorReport> {
-    let name = prefix.fingerprint();
+    let name = prefix.fingerprint_name();
     let message = format!("nothing is attached to table \"{}\" with prefix \"{name}\"", table.name);
     let error = user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message);
     Ok(match Column::find(&table.open(), name)? {

@@ -13,13 +13,14 @@ use crate::sql::indexed::scope::Scope;
 /// Chooses index names as PostgreSQL would, avoiding existing ones and those chosen before.
 #[derive(Default)]
 pub struct IndexNames {
+    /// The schemas and names that were chosen before.
     chosen: HashSet<(pg_sys::Oid, String)>,
-    /// The names of indexes that are dropped first.
-    dropped: HashSet<(pg_sys::Oid, String)>,
+    /// The schemas and names of indexes that are dropped first.
+    pub dropped: HashSet<(pg_sys::Oid, String)>,
 }
 
 impl IndexNames {
-    /// A name for an index, made of the names of its table, of a key and of the scope's columns, or shortened.
+    /// Chooses a name made of the names of the table, of a key and of the scope's columns, shortened if need be.
     pub fn choose(&mut self, table: &Target, key: &str, scope: &Scope) -> Result<String> {
         let table_name = to_server(&table.name)?;
         let key_and_scope = to_server(&[&[key.to_owned()], scope.names()].concat().join("_"))?;
@@ -31,16 +32,11 @@ impl IndexNames {
             };
             let name = from_bytes(server_name.to_bytes())?;
             let exists = table.relation_named(server_name).is_some();
-            let in_schema = (table.schema, name.clone());
-            if (!exists || self.dropped.contains(&in_schema)) && self.chosen.insert(in_schema) {
+            let schema_and_name = (table.schema, name.clone());
+            if (!exists || self.dropped.contains(&schema_and_name)) && self.chosen.insert(schema_and_name) {
                 return Ok(name);
             }
         }
         unreachable!("there are fewer than 2^32 indexes")
-    }
-
-    /// Notes that an index of a table is dropped first.
-    pub fn note_dropped(&mut self, table: &Target, name: String) {
-        self.dropped.insert((table.schema, name));
     }
 }

@@ -29,13 +29,13 @@ pub trait WantedIndexes {
     fn count(&self) -> usize;
 
     /// The indexes of a table, valid or not, that serve as these, with their numbers.
-    fn existing(&self, table: &Target) -> Result<Vec<(usize, Index)>>;
+    fn find_existing(&self, table: &Target) -> Result<Vec<(usize, Index)>>;
 
     /// The name of the band or block, for that of the index.
     fn key_name(&self, number: usize) -> String;
 
-    /// The keys behind the scope, as SQL.
-    fn keys(&self, number: usize) -> Result<Vec<String>>;
+    /// The keys after the columns of the scope.
+    fn keys_sql(&self, number: usize) -> Result<Vec<String>>;
 
     fn scope(&self) -> &Scope;
 }
@@ -47,12 +47,11 @@ pub struct Step<'a> {
 }
 
 impl Step<'_> {
-    fn builds(&self) -> bool {
+    fn builds_index(&self) -> bool {
         matches!(self.action, Action::Create { .. } | Action::Rebuild { .. })
     }
 }
 
-/// What a command does.
 pub enum Action<'a> {
     /// Creates the index of this name and number.
     Create { index: String, number: usize, table: &'a Target },
@@ -67,10 +66,10 @@ pub enum Action<'a> {
 }
 
 /// The indexes of each table of a family that serve as those that are asked for, with their numbers.
-pub type Existing = HashMap<Oid, Vec<(usize, Index)>>;
+pub type ExistingIndexes = HashMap<Oid, Vec<(usize, Index)>>;
 
-pub fn existing_indexes(wanted: &dyn WantedIndexes, family: &[Target]) -> Result<Existing> {
-    family.iter().map(|member| Ok((member.oid, wanted.existing(member)?))).collect()
+pub fn find_existing_indexes(wanted: &dyn WantedIndexes, family: &[Target]) -> Result<ExistingIndexes> {
+    family.iter().map(|member| Ok((member.oid, wanted.find_existing(member)?))).collect()
 }
 
 /// The steps that build the indexes of a family. If `is_concurrent`, none of them blocks writers while it builds an
@@ -78,7 +77,7 @@ pub fn existing_indexes(wanted: &dyn WantedIndexes, family: &[Target]) -> Result
 pub fn list_builds<'a>(
     wanted: &dyn WantedIndexes,
     family: &'a [Target],
-    existing: &Existing,
+    existing: &ExistingIndexes,
     is_concurrent: bool,
 ) -> Result<Vec<Step<'a>>> {
     let concurrently = if is_concurrent { "CONCURRENTLY " } else { "" };
@@ -92,13 +91,13 @@ pub fn list_builds<'a>(
     Ok(plan.steps)
 }
 
-/// Adds the steps that analyze a family, if indexes are built; or if one of their expressions has no statistics, since
-/// a session may have ended before it analyzed the table.
-pub fn add_analyze<'a>(
+/// Adds the steps that analyze a family if indexes are built, or if a valid index on a band has no statistics: a
+/// session may have ended before it analyzed the table.
+pub fn add_analyze_steps<'a>(
     steps: &mut Vec<Step<'a>>,
     wanted: &dyn WantedIndexes,
     family: &'a [Target],
-    existing: &Existing,
+    existing: &ExistingIndexes,
 ) -> Result<()> {
     let lacks_statistics = |member: &Target| {
         let table = member.open();
@@ -108,7 +107,7 @@ pub fn add_analyze<'a>(
         table.estimated_rows() > 0.0 && existing[&member.oid].iter().any(lacks)
     };
     let mut indexable = family.iter().filter(|member| member.is_indexable());
-    if steps.iter().any(Step::builds) || indexable.any(lacks_statistics) {
+    if steps.iter().any(Step::builds_index) || indexable.any(lacks_statistics) {
         steps.extend(analyze_steps(family, "")?);
     }
     Ok(())
@@ -117,10 +116,10 @@ pub fn add_analyze<'a>(
 /// The steps that analyze a family. Without statistics, the planner assumes that each search finds a 200th of the
 /// table, and prefers a sequential scan. If columns are named, PostgreSQL does not analyze the expressions of indexes.
 pub fn analyze_steps<'a>(family: &'a [Target], columns: &str) -> Result<Vec<Step<'a>>> {
-    let step = |table: &'a Target| {
+    let analyze_step = |table: &'a Target| {
         Ok(Step { sql: format!("ANALYZE {}{columns}", table.sql()?), action: Action::Analyze(table.name.clone()) })
     };
-    tables_to_analyze(family).into_iter().map(step).collect()
+    tables_to_analyze(family).into_iter().map(analyze_step).collect()
 }
 
 /// The tables that a command must name. A command on a partitioned table, which comes first in its family, covers all
@@ -140,20 +139,15 @@ fn tables_to_analyze(family: &[Target]) -> Vec<&Target> {
     }
 }
 
-/// Runs the steps, each with a message.
-pub fn run_steps(steps: &[Step<'_>]) -> Result<()> {
-    run_steps_and_label(steps, |_, _, _| Ok(()))
-}
-
 /// Runs the steps, each with a message. Calls `label` with the name, the number and the table of each index that was
 /// created.
-pub fn run_steps_and_label(steps: &[Step<'_>], label: impl Fn(&str, usize, &Target) -> Result<()>) -> Result<()> {
-    let (builds, mut built) = (steps.iter().filter(|step| step.builds()).count(), 0);
+pub fn run_steps(steps: &[Step<'_>], label: impl Fn(&str, usize, &Target) -> Result<()>) -> Result<()> {
+    let (total, mut built) = (steps.iter().filter(|step| step.builds_index()).count(), 0);
     for Step { sql, action } in steps {
         match action {
             Action::Create { index, table, .. } | Action::Rebuild { index, table } => {
                 built += 1;
-                notice(format!("building index {built} of {builds}: \"{index}\" on table \"{}\"", table.name));
+                notice(format!("building index {built} of {total}: \"{index}\" on table \"{}\"", table.name));
             }
             Action::Drop(name) => notice(format!("dropping index \"{name}\", which is not valid")),
             Action::Analyze(table) => notice(format!("analyzing table \"{table}\"")),
@@ -167,21 +161,22 @@ pub fn run_steps_and_label(steps: &[Step<'_>], label: impl Fn(&str, usize, &Targ
     Ok(())
 }
 
+/// The steps that have been listed. The methods add further ones, and run none.
 struct Plan<'a, 'f> {
     wanted: &'a dyn WantedIndexes,
     family: &'f [Target],
-    existing: &'a Existing,
+    existing: &'a ExistingIndexes,
     concurrently: &'static str,
     names: IndexNames,
     steps: Vec<Step<'f>>,
 }
 
-/// The index that the index of a partition is attached to.
+/// The index that the index of a partition is or will be attached to.
 #[derive(Clone, Copy, PartialEq)]
 enum Parent {
-    /// None: the table is no partition, or its index is on its own.
+    /// The table is no partition, or its index is on its own.
     None,
-    /// One that does not exist yet.
+    /// The parent index does not exist yet.
     NotBuilt,
     Index(Oid),
 }
@@ -200,15 +195,15 @@ impl Built {
 }
 
 impl<'a, 'f> Plan<'a, 'f> {
-    /// Gives a table and its partitions their indexes with a number. With a `parent`, the index is used that is
-    /// attached to it, or else one that can be.
+    /// Gives a table and its partitions their indexes with a number, and returns the table's. With a `parent`, that is
+    /// an index that is attached to the parent, or else one that can be.
     fn complete(&mut self, table: &'f Target, number: usize, parent: Parent) -> Result<Built> {
         let mut indexes: Vec<_> = self.indexes_on(table, number).collect();
         if parent != Parent::None {
             let is_attached = |index: &&Index| parent_of(index.oid).map(Parent::Index) == Some(parent);
             let attached: Vec<_> = indexes.iter().copied().filter(is_attached).collect();
             indexes.retain(|index| !index.is_partition);
-            indexes = if attached.is_empty() { self.as_created(table, number, indexes)? } else { attached };
+            indexes = if attached.is_empty() { self.attachable(table, number, indexes)? } else { attached };
         }
         // A valid index is complete: that of a partitioned table is valid only if all partitions have theirs.
         let valid = indexes.iter().find(|index| index.is_valid);
@@ -219,7 +214,7 @@ impl<'a, 'f> Plan<'a, 'f> {
             return Built::of(table, index);
         }
         if table.is_partitioned() {
-            let incomplete = self.as_created(table, number, indexes)?.first().copied();
+            let incomplete = self.attachable(table, number, indexes)?.first().copied();
             return self.complete_partitioned(table, number, incomplete);
         }
         let Some(attached) = indexes.iter().find(|index| index.is_partition) else {
@@ -271,7 +266,7 @@ impl<'a, 'f> Plan<'a, 'f> {
             }
             let sql = format!("DROP INDEX {}{}", self.concurrently, table.index_sql(&name)?);
             self.push(sql, Action::Drop(name.clone()));
-            self.names.note_dropped(table, name);
+            self.names.dropped.insert((table.schema, name));
         }
         Ok(())
     }
@@ -280,30 +275,31 @@ impl<'a, 'f> Plan<'a, 'f> {
     fn create(&mut self, table: &'f Target, number: usize, only: &str) -> Result<Built> {
         let name = self.names.choose(table, &self.wanted.key_name(number), self.wanted.scope())?;
         let concurrently = if table.is_partitioned() { "" } else { self.concurrently };
-        let (quoted, keys) = (quote_identifier(&name), self.wanted.scope().keys(self.wanted.keys(number)?));
+        let (quoted, keys) =
+            (quote_identifier(&name), self.wanted.scope().with_keys_sql(self.wanted.keys_sql(number)?));
         let sql = format!("CREATE INDEX {concurrently}{quoted} ON {only}{} USING btree ({keys})", table.sql()?);
         let built = Built { sql: table.index_sql(&name)?, is_attached: false };
         self.push(sql, Action::Create { index: name, number, table });
         Ok(built)
     }
 
-    /// Those of these indexes of a table that are defined as the one that would be created: PostgreSQL attaches no
-    /// others to each other.
-    fn as_created<'i>(&self, table: &Target, number: usize, indexes: Vec<&'i Index>) -> Result<Vec<&'i Index>> {
-        let (relation, scope) = (table.open(), self.wanted.scope().names().len());
+    /// Those of these indexes of a table that are defined as the index that would be created. PostgreSQL attaches an
+    /// index of a partition only to one that is defined alike.
+    fn attachable<'i>(&self, table: &Target, number: usize, indexes: Vec<&'i Index>) -> Result<Vec<&'i Index>> {
+        let (relation, scope_len) = (table.open(), self.wanted.scope().names().len());
         let parse = |sql: &String| Ok(parse_index_key(&relation, sql, KEY)?.with_folded_constants());
-        let created = self.wanted.keys(number)?.iter().map(parse).collect::<Result<Vec<_>>>()?;
+        let created = self.wanted.keys_sql(number)?.iter().map(parse).collect::<Result<Vec<_>>>()?;
         let is_key = |(key, created): (&IndexKey, &Expression)| match key.value {
             RowValue::Column(attnum) => created.as_own_column() == Some(attnum),
             RowValue::Expression(expression) => created.equals(expression),
         };
-        let is_as_created = |index: &&Index| {
-            let columns = scope + created.len();
-            (index.columns.len(), index.keys.len()) == (columns, columns)
+        let is_attachable = |index: &&Index| {
+            let key_count = scope_len + created.len();
+            (index.columns.len(), index.keys.len()) == (key_count, key_count)
                 && index.is_unconstrained
-                && index.keys[scope..].iter().zip(&created).all(is_key)
+                && index.keys[scope_len..].iter().zip(&created).all(is_key)
         };
-        Ok(indexes.into_iter().filter(is_as_created).collect())
+        Ok(indexes.into_iter().filter(is_attachable).collect())
     }
 
     fn push(&mut self, sql: String, action: Action<'f>) {
@@ -313,7 +309,7 @@ impl<'a, 'f> Plan<'a, 'f> {
     /// The indexes of a table with a number.
     fn indexes_on(&self, table: &Target, number: usize) -> impl Iterator<Item = &'a Index> + use<'a> {
         let existing = self.existing.get(&table.oid).into_iter().flatten();
-        existing.filter(move |(of_index, _)| *of_index == number).map(|(_, index)| index)
+        existing.filter(move |(existing_number, _)| *existing_number == number).map(|(_, index)| index)
     }
 
     /// Whether a partitioned table among the partitions of a table has an index that some of its partitions lack.
@@ -333,8 +329,8 @@ impl<'a, 'f> Plan<'a, 'f> {
     }
 }
 
-/// Whether a session may be building indexes of a table concurrently. Of another role's session, only that it builds
-/// some index is public, and which tables it has locked. REINDEX of a table reports its TOAST table at times.
+/// Whether a session may be building indexes of a table concurrently: it builds some index, and has locked the table.
+/// Not all roles may see which table the index is of, and REINDEX of a table reports its TOAST table at times.
 fn is_building_concurrently(table: Oid) -> Result<bool> {
     let query = format!(
         "SELECT 'yes' FROM pg_catalog.pg_stat_progress_create_index AS progress \

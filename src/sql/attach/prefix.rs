@@ -11,10 +11,10 @@ use postgres::text::{from_server, to_server};
 
 use crate::sql::arguments::required_name;
 
-/// The number of bytes that the longest of these names, a block's, adds to the prefix.
-const LONGEST_ADDITION: usize = "_block0".len();
-const MAX_NAME_BYTES: usize = pg_sys::NAMEDATALEN as usize - 1;
+/// The longest prefix with which PostgreSQL does not cut the longest of the names, a block column's.
+const MAX_PREFIX_BYTES: usize = pg_sys::NAMEDATALEN as usize - 1 - "_block0".len();
 
+/// The beginning of all labels, before the prefix.
 const MADE_UNDER: &str = "made by simhash_attach, prefix ";
 
 /// Who made a relation or a column of it.
@@ -27,25 +27,24 @@ pub enum Maker {
     Other,
 }
 
-/// A prefix that is short enough for the names of blocks.
+/// A prefix that is not empty, and short enough for all names.
 pub struct Prefix(String);
 
 impl Prefix {
     pub fn read(prefix: Option<&CStr>) -> Result<Self> {
         let prefix = required_name(prefix, "prefix")?;
-        let longest = MAX_NAME_BYTES - LONGEST_ADDITION;
         if prefix.is_empty() {
             return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_NAME, "prefix must not be empty"));
         }
-        if to_server(&prefix)?.count_bytes() > longest {
+        if to_server(&prefix)?.count_bytes() > MAX_PREFIX_BYTES {
             return Err(user_error(PgSqlErrorCode::ERRCODE_NAME_TOO_LONG, format!("prefix \"{prefix}\" is too long"))
-                .with_detail(format!("A prefix has at most {longest} bytes.")));
+                .with_detail(format!("A prefix has at most {MAX_PREFIX_BYTES} bytes.")));
         }
         Ok(Self(prefix))
     }
 
     /// The name of the fingerprint column: the prefix itself.
-    pub fn fingerprint(&self) -> &str {
+    pub fn fingerprint_name(&self) -> &str {
         &self.0
     }
 
@@ -55,7 +54,7 @@ impl Prefix {
 
     /// The beginning of the comments on what attach makes under this prefix.
     pub fn label(&self) -> String {
-        format!("{MADE_UNDER}{}: ", quote_identifier(self.fingerprint()))
+        format!("{MADE_UNDER}{}: ", quote_identifier(self.fingerprint_name()))
     }
 
     /// The command that labels an object with a comment. `object` is its kind and name, as COMMENT ON takes them.
@@ -70,11 +69,11 @@ impl Prefix {
             let comment = pg_sys::GetComment(relation, pg_sys::RelationRelationId, column.into());
             if comment.is_null() { return Ok(Maker::Other) } else { from_server(comment)? }
         };
-        let has_line = |label: &str| comment.starts_with(label) || comment.contains(&format!("\n{label}"));
-        if has_line(&self.label()) {
+        let has_line_with = |label: &str| comment.starts_with(label) || comment.contains(&format!("\n{label}"));
+        if has_line_with(&self.label()) {
             return Ok(Maker::ThisPrefix);
         }
-        Ok(if has_line(MADE_UNDER) { Maker::OtherPrefix } else { Maker::Other })
+        Ok(if has_line_with(MADE_UNDER) { Maker::OtherPrefix } else { Maker::Other })
     }
 }
 

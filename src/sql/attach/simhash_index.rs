@@ -16,9 +16,9 @@ use simhash::fingerprint::bands::MAX_BANDS;
 
 use super::band_indexes::{BandIndexes, SourceText};
 use super::command;
-use super::index_steps::{Step, add_analyze, existing_indexes, list_builds, run_steps};
+use super::index_steps::{Step, add_analyze_steps, find_existing_indexes, list_builds, run_steps};
 use crate::sql::arguments::required;
-use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND, TEXT_AND_OPTIONS};
+use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::scope::Scope;
 
 #[pg_extern(sql = false)]
@@ -41,8 +41,8 @@ fn simhash_index(
             notice(format!("table \"{}\" already has these indexes, skipping", family[0].name));
             return Ok(());
         }
-        run_steps(&steps)?;
-        notice(format!("search with: WHERE {}", wanted.condition()?));
+        run_steps(&steps, |_, _, _| Ok(()))?;
+        notice(format!("search with: WHERE {}", wanted.condition_sql()?));
         Ok(())
     };
     Target::lock_indexable(target, lock, |table| command::run(call, table, lock, build))
@@ -73,19 +73,18 @@ fn simhash_index_commands(
     Ok(SetOfIterator::new(texts))
 }
 
-/// The steps that build and analyze the indexes of a family.
 fn list_steps<'a>(wanted: &BandIndexes<'_>, family: &'a [Target], is_concurrent: bool) -> Result<Vec<Step<'a>>> {
-    let existing = existing_indexes(wanted, family)?;
+    let existing = find_existing_indexes(wanted, family)?;
     let mut steps = list_builds(wanted, family, &existing, is_concurrent)?;
-    add_analyze(&mut steps, wanted, family, &existing)?;
+    add_analyze_steps(&mut steps, wanted, family, &existing)?;
     Ok(steps)
 }
 
-/// The arguments of both functions.
+/// The arguments of both functions, but the table.
 struct Asked<'a> {
     source: String,
     options: Option<RawJsonb<'a>>,
-    bands: usize,
+    band_count: usize,
     scope: Scope,
     /// The user's search path: commands run under another one.
     search_path: CString,
@@ -99,22 +98,18 @@ impl<'a> Asked<'a> {
         scope: Option<AnyArray>,
     ) -> Result<Self> {
         let bands = required(bands, "bands")?;
-        let valid_bands = usize::try_from(bands).ok().filter(|bands| (1..=MAX_BANDS).contains(bands));
-        let bands = valid_bands.ok_or_else(|| {
+        let band_count = usize::try_from(bands).ok().filter(|count| (1..=MAX_BANDS).contains(count));
+        let band_count = band_count.ok_or_else(|| {
             invalid_parameter(format!("number of bands {bands} is out of range"))
                 .with_detail(format!("A text has 1 to {MAX_BANDS} bands."))
         })?;
         let source = from_bytes(required(source, "source")?)?;
-        Ok(Self { source, options, bands, scope: Scope::read(scope)?, search_path: search_path() })
+        Ok(Self { source, options, band_count, scope: Scope::read(scope)?, search_path: search_path() })
     }
 
     fn indexes(&self, schema: ExtensionSchema, family: &[Target]) -> Result<BandIndexes<'_>> {
         self.scope.check_family(family, &self.source)?;
         let text = SourceText::read(&family[0], &self.source, &self.search_path, self.options)?;
-        let band_function = schema.locked_name(c"simhash_band", SIMHASH_BAND)?;
-        let size_function = schema.locked_name(c"simhash_size", TEXT_AND_OPTIONS)?;
-        let fingerprint_function = schema.locked_name(c"simhash", TEXT_AND_OPTIONS)?;
-        let (bands, scope) = (self.bands, &self.scope);
-        Ok(BandIndexes { schema, text, bands, scope, band_function, size_function, fingerprint_function })
+        Ok(BandIndexes { schema, text, band_count: self.band_count, scope: &self.scope })
     }
 }

@@ -12,7 +12,7 @@ use simhash::pairs::{Confirmed, Kept, clusters};
 
 use super::texts::representatives;
 use super::window_results::{OwnResult, key_of_representative, read_fingerprints};
-use crate::sql::arguments::check_distance;
+use crate::sql::arguments::check_max_distance;
 
 const MAX_DISTANCE_ARGUMENT: c_int = 2;
 
@@ -21,7 +21,7 @@ const MAX_DISTANCE_ARGUMENT: c_int = 2;
 fn simhash_cluster(call: Call<'_>) -> Result<Option<AnyElement>> {
     key_of_representative(call, OwnResult::Key, |window| {
         // If the distance is NULL, so are all clusters.
-        let Some(max_distance) = window.argument(MAX_DISTANCE_ARGUMENT).map(check_distance).transpose()? else {
+        let Some(max_distance) = window.argument(MAX_DISTANCE_ARGUMENT).map(check_max_distance).transpose()? else {
             return Ok(None);
         };
         let rows = read_fingerprints(window)?;

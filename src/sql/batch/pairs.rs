@@ -18,7 +18,7 @@ use postgres::ordering::TypeOrder;
 use simhash::pairs::{Compare, Pairs, Rows, components};
 use simhash::ticking::ticking;
 
-use crate::sql::arguments::check_distance;
+use crate::sql::arguments::check_max_distance;
 
 const SAME_LENGTH_HINT: &str = "Give both arrays the same length: two array_agg() of the same rows.";
 
@@ -29,7 +29,7 @@ fn simhash_pairs(
     max_distance: i32,
 ) -> Result<TableIterator<'static, (name!(a, Option<AnyElement>), name!(b, Option<AnyElement>), name!(distance, i32))>>
 {
-    let max_distance = check_distance(max_distance)?;
+    let max_distance = check_max_distance(max_distance)?;
     tick();
     let (id_type, ids) = ids_of(&ids, "ids")?;
     let fingerprints = bigints(&fingerprints, "fingerprints")?;
@@ -69,11 +69,11 @@ fn simhash_components(
         let position = position as usize;
         if position < a.len() { a[position] } else { b[position - a.len()] }
     };
-    let compare = |x, y| {
+    let compare = |one, other| {
         // Ids may be long texts.
         tick();
         // SAFETY: the ids are of the type, and not NULL.
-        unsafe { order.compare(datum_at(x), datum_at(y)) }
+        unsafe { order.compare(datum_at(one), datum_at(other)) }
     };
     let compare: Option<Compare> = if order.has_exact_keys() { None } else { Some(&compare) };
     let components = components(keys, compare, &tick).map_err(algorithm_error)?;

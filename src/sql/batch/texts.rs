@@ -1,4 +1,5 @@
-//! The window functions that find near texts by a criterion: by their sketches, and then by their features.
+//! Finds, for the window functions, which row represents each row, by a criterion for texts: first by sketches, which
+//! are in memory, and then by the features of the candidates, whose texts are read again.
 
 use std::ffi::c_int;
 
@@ -42,8 +43,9 @@ pub fn representatives<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec
     })?;
     let row_count = window.row_count;
     let mut context = PgMemoryContexts::new("simhash text");
-    let compared = compared_options(&document, window, &mut context)?;
-    let mut sketches = TextSketches::with_capacity(row_count, criterion, &compared).map_err(algorithm_error)?;
+    let comparison_options = learn_comparison_options(&document, window, &mut context)?;
+    let mut sketches =
+        TextSketches::with_capacity(row_count, criterion, &comparison_options).map_err(algorithm_error)?;
     for position in 0..row_count {
         tick();
         report_progress(position, || format!("read {position} of {row_count} texts"));
@@ -53,7 +55,7 @@ pub fn representatives<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec
                 return Ok(sketch);
             }
             // Weights of the table count in the resemblance and the fingerprint, and not in the bands.
-            let weighted = fingerprinter.with_options(&compared).sketch(text, 0)?;
+            let weighted = fingerprinter.with_options(&comparison_options).sketch(text, 0)?;
             Ok(sketch.zip(weighted).map(|(sketch, Sketch { difference, .. })| Sketch { difference, ..sketch }))
         })?;
         window.numbers[position] = if sketch.is_some() { ALONE } else { NO_RESULT };
@@ -65,22 +67,22 @@ pub fn representatives<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec
     while let Some(position) = confirmation.row_to_read(&tick).map_err(algorithm_error)? {
         report_progress(read_count, || format!("compared {read_count} texts, up to row {position} of {row_count}"));
         read_count += 1;
-        let features = with_text(window, position as usize, &compared, &mut context, FeatureSet::new)?;
+        let features = with_text(window, position as usize, &comparison_options, &mut context, FeatureSet::new)?;
         confirmation.push(features, &tick).map_err(algorithm_error)?;
     }
     confirmation.into_results(&tick).map_err(algorithm_error).map(Some)
 }
 
 /// Shows the progress to a client that asks for messages of the level DEBUG1.
-fn report_progress(texts: usize, message: impl FnOnce() -> String) {
-    if texts > 0 && texts.is_multiple_of(TEXTS_BETWEEN_MESSAGES) {
+fn report_progress(text_count: usize, message: impl FnOnce() -> String) {
+    if text_count > 0 && text_count.is_multiple_of(TEXTS_BETWEEN_MESSAGES) {
         debug1!("{}", message());
     }
 }
 
 /// The options by which texts are compared. If the criterion asks for the weights of the table, these are learnt from
 /// rows at equal intervals.
-fn compared_options(
+fn learn_comparison_options(
     CriterionDocument { options, weights_of_table, .. }: &CriterionDocument,
     window: &Window<'_>,
     context: &mut PgMemoryContexts,
@@ -108,7 +110,7 @@ fn with_text<T: 'static>(
         let text = decode(text)?.as_str();
         with_fingerprinter(options, |fingerprinter| read(fingerprinter, text))
     };
-    // SAFETY: the result is not in the context, in which nothing is used any more.
+    // SAFETY: the result is not in the context, and nothing in the context is used any more.
     unsafe {
         let result = context.switch_to(|_| window.with_text(CONTENT_ARGUMENT, position, read_decoded).transpose());
         context.reset();

@@ -16,7 +16,7 @@ use simhash::ticking::ticking;
 /// row.
 const ROWS_AT_ONCE: usize = 16;
 
-/// The positions of the arguments that all functions have: the key of a row, and its fingerprint or text.
+// The positions of the arguments that all functions have: the key of a row, and its fingerprint or text.
 const KEY_ARGUMENT: c_int = 0;
 pub const CONTENT_ARGUMENT: c_int = 1;
 
@@ -58,8 +58,8 @@ pub fn key_of_representative(
     }
     let number = window.numbers[window.current_position];
     if number >= FIRST_REPRESENTATIVE {
-        let index = window.numbers[(number - FIRST_REPRESENTATIVE) as usize];
-        return Ok(window.stored(index as usize));
+        let stored_index = window.numbers[(number - FIRST_REPRESENTATIVE) as usize];
+        return Ok(window.stored(stored_index as usize));
     }
     if number == REPRESENTS_OTHERS {
         window.numbers[window.current_position] = window.store() as u32;
@@ -94,7 +94,7 @@ pub fn read_fingerprints(window: &mut Window<'_>) -> Result<Rows> {
         tick();
         let position = rows.len();
         let fingerprints = &mut fingerprints[..ROWS_AT_ONCE.min(window.row_count - position)];
-        // SAFETY: a fingerprint is a number, not a pointer into the context, in which nothing is used any more.
+        // SAFETY: fingerprints are numbers, so nothing in the context is used any more.
         unsafe {
             context.switch_to(|_| window.bigints_from(CONTENT_ARGUMENT, position, fingerprints));
             context.reset();

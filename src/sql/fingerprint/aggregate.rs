@@ -12,7 +12,7 @@ use simhash::fingerprint::tally::Tally;
 
 use super::simhash::{hash_of, weight_of};
 
-// palloc aligns the state to 8 bytes, and nothing drops it.
+// palloc aligns the state to 8 bytes, and PostgreSQL frees it without dropping it.
 const _: () = assert!(align_of::<Tally>() <= 8 && !std::mem::needs_drop::<Tally>());
 
 /// Adds a row to the state; a row with a NULL adds nothing.
@@ -27,24 +27,24 @@ fn simhash_agg_add(
         return Ok(state);
     };
     let (hash, weight) = (hash_of(feature)?, weight_of(weight)?);
-    let (state, tally) = get_or_create(state, call)?;
+    let (state, tally) = tally_or_new(state, call)?;
     tally.add(hash, weight).map_err(algorithm_error)?;
     Ok(state)
 }
 
 #[pg_extern(sql = false)]
 fn simhash_agg_combine(state: Internal, other: Internal, call: Call<'_>) -> Result<Internal> {
-    let Some(other) = get(&other) else {
+    let Some(other) = tally_of(&other) else {
         return Ok(state);
     };
-    let (state, tally) = get_or_create(state, call)?;
+    let (state, tally) = tally_or_new(state, call)?;
     tally.merge(other).map_err(algorithm_error)?;
     Ok(state)
 }
 
 #[pg_extern(sql = false)]
 fn simhash_agg_serialize(state: Internal) -> Option<Vec<u8>> {
-    get(&state).map(Tally::to_bytes)
+    tally_of(&state).map(Tally::to_bytes)
 }
 
 #[pg_extern(sql = false)]
@@ -58,16 +58,16 @@ fn simhash_agg_deserialize(bytes: &[u8], _unused: Internal) -> Result<Internal> 
 
 #[pg_extern(sql = false)]
 fn simhash_agg_final(state: Internal) -> Option<i64> {
-    get(&state)?.clone().fingerprint().map(u64::cast_signed)
+    tally_of(&state)?.clone().fingerprint().map(u64::cast_signed)
 }
 
-fn get(state: &Internal) -> Option<&Tally> {
+fn tally_of(state: &Internal) -> Option<&Tally> {
     // SAFETY: SQL cannot make an `internal` value, so it comes from the functions here, which make only tallies.
     unsafe { state.get() }
 }
 
 /// The state's tally; if there is no state yet, a new tally in the memory of the aggregate.
-fn get_or_create<'a>(state: Internal, call: Call<'_>) -> Result<(Internal, &'a mut Tally)> {
+fn tally_or_new<'a>(state: Internal, call: Call<'_>) -> Result<(Internal, &'a mut Tally)> {
     // SAFETY: the state is a tally that the functions here have made.
     unsafe { aggregate_state(state, call, "simhash_agg", |context| store(Tally::default(), context)) }
 }

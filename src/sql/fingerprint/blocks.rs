@@ -1,9 +1,9 @@
-//! `simhash_block`.
+//! `simhash_block`: the value of a block of a fingerprint.
 //!
-//! `simhash_block` is LEAKPROOF, so that it can be used in an index scan under row-level security. A leakproof function
-//! must never fail while a query runs: whether it is called may depend on rows that the user may not see. So a wrong
-//! layout is an error only if it is known when the query is planned: as a constant, or as a parameter in a custom plan.
-//! Otherwise, the function returns NULL.
+//! It is LEAKPROOF, so that it can be used in an index scan under row-level security. A leakproof function must never
+//! fail while a query runs: whether it is called may depend on rows that the user may not see. So a wrong layout is an
+//! error only if it is known when the query is planned: as a constant, or as a parameter in a custom plan. Otherwise,
+//! the function returns NULL.
 
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
@@ -36,8 +36,8 @@ fn simhash_block_support(request: Internal) -> Result<Internal> {
     })
 }
 
-/// The number of blocks of a layout; an error if no layout has it.
-pub fn check_layout(blocks: i32) -> Result<i32> {
+/// Returns `blocks`, the number of blocks of a layout; an error if no layout has as many.
+pub fn check_block_count(blocks: i32) -> Result<i32> {
     if BLOCK_COUNTS.contains(&blocks) {
         return Ok(blocks);
     }
@@ -50,7 +50,7 @@ pub fn check_layout(blocks: i32) -> Result<i32> {
 
 /// A block of a layout; an error if the layout or the block does not exist.
 fn checked_block(block: i32, blocks: i32) -> Result<Block> {
-    check_layout(blocks)?;
+    check_block_count(blocks)?;
     Block::new(block, blocks).ok_or_else(|| {
         invalid_parameter(format!("block number {block} is out of range"))
             .with_detail(format!("A layout of {blocks} blocks has the blocks 0 to {}.", blocks - 1))

@@ -28,8 +28,8 @@ fn simhash_explain(
         ),
     >,
 > {
-    let document = criterion.map(|criterion| read_criterion(JsonDocument::Jsonb(criterion)));
-    let checks = match (a, b, document.transpose()?.map(reject_weights_of_table).transpose()?) {
+    let read = |criterion| read_criterion(JsonDocument::Jsonb(criterion)).and_then(reject_weights_of_table);
+    let checks = match (a, b, criterion.map(read).transpose()?) {
         (Some(a), Some(b), Some(document)) => {
             let texts = [decode(a)?.as_str(), decode(b)?.as_str()];
             with_fingerprinter(&document.options, |fingerprinter| Ok(document.explain(fingerprinter, texts)))?
@@ -39,7 +39,8 @@ fn simhash_explain(
         _ => vec![Check { what: "near", ..Check::default() }],
     };
     let to_sql_text = |text: Option<String>| text.map(|text| text_from_utf8(&text));
-    Ok(TableIterator::new(checks.into_iter().map(move |Check { what, of_texts: [a, b], found, required, holds }| {
-        (what, to_sql_text(a), to_sql_text(b), to_sql_text(found), to_sql_text(required), holds)
+    Ok(TableIterator::new(checks.into_iter().map(move |check| {
+        let [in_a, in_b] = check.of_texts.map(to_sql_text);
+        (check.what, in_a, in_b, to_sql_text(check.found), to_sql_text(check.required), check.holds)
     })))
 }

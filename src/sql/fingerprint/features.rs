@@ -22,7 +22,7 @@ fn simhash_features(
     let options = read_options(JsonDocument::Jsonb(options))?;
     let content = decode(content)?.as_str();
     let features = with_fingerprinter(&options, |fingerprinter| fingerprinter.features(content))?;
-    Ok(TableIterator::new(rows(features)))
+    Ok(TableIterator::new(feature_rows(features)))
 }
 
 #[pg_extern(sql = false)]
@@ -35,7 +35,7 @@ fn simhash_difference(
     let (a, b) = (decode(a)?.as_str(), decode(b)?.as_str());
     let lists = with_fingerprinter(&options, |fingerprinter| difference(fingerprinter, a, b))?;
     let sides = ["a", "b"].into_iter().zip(lists);
-    let side_rows = |(side, list)| rows(list).map(move |(feature, weight, _)| (side, feature, weight));
+    let side_rows = |(side, list)| feature_rows(list).map(move |(feature, weight, _)| (side, feature, weight));
     Ok(TableIterator::new(sides.flat_map(side_rows)))
 }
 
@@ -47,7 +47,7 @@ fn simhash_containment(a: RawText<'_>, b: RawText<'_>, options: RawJsonb<'_>) ->
 }
 
 /// The texts, weights and hashes of features. Each text is made when its row is fetched, in memory of that row.
-fn rows(features: FeatureList) -> impl Iterator<Item = (AnyElement, f64, i64)> {
+fn feature_rows(features: FeatureList) -> impl Iterator<Item = (AnyElement, f64, i64)> {
     let one = features.one() as f64;
     (0..features.positions()).filter_map(move |position| {
         // A feature may be as long as the text.

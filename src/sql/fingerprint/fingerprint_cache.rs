@@ -1,12 +1,11 @@
-//! The fingerprint, the size and the bands of the last text, so that the next call with the same text costs a
-//! comparison.
+//! Stores the results for the last text, so that the next call with the same text only compares texts.
 //!
-//! The generated columns of a table cannot refer to one another, so a row with a fingerprint and four block columns
-//! asks for the same fingerprint five times. A row with six indexes on bands asks six times each for a band, for the
-//! size and for the fingerprint. A search for `simhash($1)` asks for that fingerprint once, and again for each row that
-//! it fetches. Texts are compared in the form in which they are passed: a compressed text is not decompressed, and a
-//! text that is stored out of line is not fetched, because in an `INSERT .. SELECT` of long texts that costs as much as
-//! the fingerprint.
+//! Generated columns cannot refer to one another, so a row with a fingerprint and four block columns asks for the same
+//! fingerprint five times. A row with six indexes on bands asks six times each for a band, the size and the
+//! fingerprint. A search for `simhash($1)` asks for that fingerprint once, and again for each row that it fetches.
+//! Texts are compared in the form in which they are passed: a compressed text is not decompressed, and a text that is
+//! stored out of line is not fetched, because in an `INSERT .. SELECT` of long texts that costs as much as the
+//! fingerprint.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -28,7 +27,7 @@ struct FingerprintCache {
     text: CachedText,
     last: Option<LastText>,
     /// The most bands that were asked for with the last text's options. The next text gets as many at once.
-    bands: usize,
+    band_count: usize,
 }
 
 struct LastText {
@@ -36,7 +35,7 @@ struct LastText {
     computed: Computed,
 }
 
-/// The results for a text: None if the text has no feature.
+/// The result for a text: None if the text has no feature.
 enum Computed {
     Fingerprint(Option<u64>),
     Summary(Option<Rc<Summary>>),
@@ -55,10 +54,11 @@ thread_local! {
     static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
 }
 
-/// The fingerprint of a text; None if it has no feature. Only compares the text if text and options are the last ones.
+/// The fingerprint of a text; None if it has no feature. If the text and the options are the last ones, this only
+/// compares the text.
 pub fn fingerprint(content: TextArgument<'_>, options: &Options) -> Result<Option<u64>> {
     CACHE.with_borrow_mut(|cache| {
-        match cache.computed(content, options) {
+        match cache.find(content, options) {
             Some(Computed::Fingerprint(fingerprint)) => return Ok(*fingerprint),
             Some(Computed::Summary(summary)) => return Ok(summary.as_ref().map(|summary| summary.fingerprint)),
             None => {}
@@ -77,24 +77,24 @@ pub fn options_of_last(fingerprint: u64) -> Option<Options> {
     })
 }
 
-/// The fingerprint, the size and at least `bands` bands of a text, up to [`MAX_BANDS`]; None if it has no feature. Only
-/// compares the text if text and options are the last ones.
-pub fn summary(content: TextArgument<'_>, options: &Options, bands: usize) -> Result<Option<Rc<Summary>>> {
+/// The fingerprint, the size and the first bands of a text, at least `band_count` up to [`MAX_BANDS`]; None if it has
+/// no feature. Uses the cache as [`fingerprint`] does.
+pub fn summary(content: TextArgument<'_>, options: &Options, band_count: usize) -> Result<Option<Rc<Summary>>> {
     CACHE.with_borrow_mut(|cache| {
         if cache.last.as_ref().is_some_and(|last| !last.options.makes_same_fingerprints(options)) {
-            cache.bands = 0;
+            cache.band_count = 0;
         }
-        cache.bands = cache.bands.max(bands).clamp(DEFAULT_BANDS, MAX_BANDS);
-        let bands = cache.bands;
-        if let Some(Computed::Summary(summary)) = cache.computed(content, options)
-            && summary.as_ref().is_none_or(|summary| summary.bands.len() >= bands)
+        cache.band_count = cache.band_count.max(band_count).clamp(DEFAULT_BANDS, MAX_BANDS);
+        let band_count = cache.band_count;
+        if let Some(Computed::Summary(summary)) = cache.find(content, options)
+            && summary.as_ref().is_none_or(|summary| summary.bands.len() >= band_count)
         {
             // A guard may compare by the option `same`, and the indexes may have bands without it.
             let has_same = cache.last.as_ref().is_some_and(|last| last.options.same == options.same);
             let without_same = |summary: &Rc<Summary>| Rc::new(summary.plain());
             return Ok(if has_same { summary.clone() } else { summary.as_ref().map(without_same) });
         }
-        let summary = cache.compute(content, options, |fingerprinter, text| fingerprinter.summary(text, bands))?;
+        let summary = cache.compute(content, options, |fingerprinter, text| fingerprinter.summary(text, band_count))?;
         let summary = summary.map(Rc::new);
         cache.remember(content, options, Computed::Summary(summary.clone()));
         Ok(summary)
@@ -102,26 +102,26 @@ pub fn summary(content: TextArgument<'_>, options: &Options, bands: usize) -> Re
 }
 
 impl FingerprintCache {
-    /// The cached results for a text; None unless it is the last text, and its options make the same fingerprints and
+    /// The cached result for a text; None unless it is the last text, and its options make the same fingerprints and
     /// bands. A summary with the option `same` also serves without it.
-    fn computed(&self, content: TextArgument<'_>, options: &Options) -> Option<&Computed> {
+    fn find(&self, content: TextArgument<'_>, options: &Options) -> Option<&Computed> {
         let last = self.last.as_ref().filter(|last| options.has_bands_for(&last.options));
         last.filter(|_| self.text.has_identity(content.identity())).map(|last| &last.computed)
     }
 
-    /// Computes a result for a text. The cache is empty until [`Self::remember`]: after an error or a cancelled query,
-    /// it must not pair this text with the results of the last one.
+    /// Calls `read` with a text. The cache is empty until [`Self::remember`]: after an error or a cancelled query, it
+    /// must not pair this text with the result of the last one.
     fn compute<T>(
         &mut self,
         content: TextArgument<'_>,
         options: &Options,
-        compute: impl FnOnce(&mut Fingerprinter, &str) -> Result<T, Error>,
+        read: impl FnOnce(&mut Fingerprinter, &str) -> Result<T, Error>,
     ) -> Result<T> {
         self.last = None;
         #[cfg(feature = "pg_test")]
         COMPUTED.set(COMPUTED.get() + 1);
         let text = decode(content.detoast())?.as_str();
-        with_fingerprinter(options, |fingerprinter| compute(fingerprinter, text))
+        with_fingerprinter(options, |fingerprinter| read(fingerprinter, text))
     }
 
     fn remember(&mut self, content: TextArgument<'_>, options: &Options, computed: Computed) {
@@ -130,7 +130,7 @@ impl FingerprintCache {
     }
 }
 
-/// Calls `run` with a reader of texts by these options, which stops when the query is cancelled.
+/// Calls `run` with a fingerprinter that has these options, and stops when the query is cancelled.
 pub fn with_fingerprinter<T>(options: &Options, run: impl FnOnce(&mut Fingerprinter) -> Result<T, Error>) -> Result<T> {
     let mut scratch = SCRATCH.take().unwrap_or_default();
     let result = run(&mut Fingerprinter::new(&mut scratch, options, &tick));

@@ -35,11 +35,13 @@ fn simhash_matches(
     let (content, clue) = (decode(content)?.as_str(), decode(clue)?.as_str());
     // In SQL_ASCII, PostgreSQL takes each byte for a character.
     let unit = if encoding() == pg_sys::pg_enc::PG_SQL_ASCII { Unit::Bytes } else { Unit::Characters };
-    let matches = with_fingerprinter(&options, |of| matches(of, content, clue, MAX_CHANGED, unit))?;
+    let matches =
+        with_fingerprinter(&options, |fingerprinter| matches(fingerprinter, content, clue, MAX_CHANGED, unit))?;
     Ok(TableIterator::new(matches.into_iter().map(|Match { content, clue, words, changed }| {
-        // A text has less than 2^30 characters.
-        let [content, clue] = [content, clue].map(|range| (range.start as i32 + 1, range.len() as i32));
-        (content.0, content.1, clue.0, clue.1, words as i32, changed as i32)
+        // SQL counts positions from 1. A text has less than 2^30 characters.
+        let [(content_start, content_length), (clue_start, clue_length)] =
+            [content, clue].map(|range| (range.start as i32 + 1, range.len() as i32));
+        (content_start, content_length, clue_start, clue_length, words as i32, changed as i32)
     })))
 }
 
@@ -59,8 +61,8 @@ fn simhash_headline(
 ) -> Result<AnyElement> {
     let (style, options) = (read_style(style)?, read_options(JsonDocument::Jsonb(options))?);
     let (content, clue) = (decode(content)?.as_str(), decode(clue)?.as_str());
-    let shown = with_fingerprinter(&options, |fingerprinter| headline(fingerprinter, content, clue, &style))?;
-    Ok(text_from_utf8(&shown))
+    let marked = with_fingerprinter(&options, |fingerprinter| headline(fingerprinter, content, clue, &style))?;
+    Ok(text_from_utf8(&marked))
 }
 
 /// Reads five of the parameters of `ts_headline`, in its syntax; an error for any other.

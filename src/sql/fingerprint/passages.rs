@@ -52,6 +52,7 @@ fn simhash_clue(content: TextArgument<'_>, share: f64, options: RawJsonb<'_>) ->
 }
 
 impl LastClue {
+    /// The runs of a clue, which is cached afterwards. An error if it is too short.
     fn runs(&mut self, content: TextArgument<'_>, share: f64, options: Options) -> Result<Vec<i64>> {
         let (identity, key) = (content.identity(), (options, share));
         let cached = self.clue.take().filter(|(cached_key, _)| *cached_key == key && self.text.has_identity(identity));
@@ -64,7 +65,7 @@ impl LastClue {
                 (key, clue?)
             }
         };
-        refuse_short(&clue)?;
+        check_is_long_enough(&clue)?;
         notice_incomplete(&clue);
         let mut runs = Vec::new();
         runs.try_reserve_exact(clue.runs.len()).unwrap_or_else(|_| out_of_memory());
@@ -76,8 +77,7 @@ impl LastClue {
     }
 }
 
-/// An error if the clue is too short.
-fn refuse_short(clue: &Clue) -> Result<()> {
+fn check_is_long_enough(clue: &Clue) -> Result<()> {
     let Some(short) = clue.too_short() else { return Ok(()) };
     Err(invalid_parameter(short.to_string())
         .with_detail(ShortClue::detail())

@@ -19,7 +19,7 @@ use simhash::fingerprint::resemblance::Prepared;
 use simhash::fingerprint::{Fingerprinter, Summary};
 
 use super::fingerprint_cache::{self, with_fingerprinter};
-use super::options::{JsonDocument, read_options};
+use super::options::{JsonDocument, read_options, read_text_criterion};
 
 /// The limit on the cached features, in bytes, and on each of the two texts as they are passed. By the default options,
 /// half a million features and pairs of neighbours take 8 MB.
@@ -27,9 +27,9 @@ const MAX_CACHED_FEATURE_BYTES: usize = 8 << 20;
 
 #[derive(Default)]
 struct LastTexts {
+    text: CachedText,
     /// The cached results for `text`.
     computed: Option<ComputedText>,
-    text: CachedText,
     /// The other text of the last call.
     other: CachedText,
 }
@@ -67,10 +67,11 @@ fn simhash_resemblance(a: TextArgument<'_>, b: TextArgument<'_>, options: RawJso
 ///
 /// The resemblance is compared first: most texts are refuted by the first of their features, and the bands of a text
 /// take 1.5 times as long as its fingerprint.
-pub fn are_near(texts: [TextArgument<'_>; 2], criterion: TextCriterion, options: &Options) -> Result<Option<bool>> {
+pub fn are_near(texts: [TextArgument<'_>; 2], criterion: JsonDocument<'_>) -> Result<Option<bool>> {
+    let (criterion, options) = read_text_criterion(criterion)?;
     let TextCriterion { resemblance, bands } = criterion;
     LAST_TEXTS.with_borrow_mut(|last| {
-        last.with_computed(texts, options, |computed, [text, other]| {
+        last.with_computed(texts, &options, |computed, [text, other]| {
             let resembles = computed.compare([text, other], |features, fingerprinter, other| {
                 features.resembles(resemblance, fingerprinter, other)
             })?;
@@ -78,10 +79,11 @@ pub fn are_near(texts: [TextArgument<'_>; 2], criterion: TextCriterion, options:
                 return Ok(resembles);
             }
             if computed.summary.as_ref().is_none_or(|summary| summary.bands.len() < bands) {
-                computed.summary = fingerprint_cache::summary(text, options, bands)?;
+                computed.summary = fingerprint_cache::summary(text, &options, bands)?;
             }
-            let other = fingerprint_cache::summary(other, options, bands)?;
-            Ok(computed.summary.as_ref().zip(other).map(|(own, other)| criterion.are_candidates(own, &other)))
+            let other_summary = fingerprint_cache::summary(other, &options, bands)?;
+            let summaries = computed.summary.as_ref().zip(other_summary);
+            Ok(summaries.map(|(own, other)| criterion.are_candidates(own, &other)))
         })
     })
 }

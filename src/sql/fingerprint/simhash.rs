@@ -112,12 +112,12 @@ fn simhash_format() -> i32 {
     FINGERPRINT_FORMAT
 }
 
-/// The hash of a feature that the caller passes.
+/// The hash of a feature that a user passes.
 pub fn hash_of(feature: RawText<'_>) -> Result<u64> {
     Ok(hash(decode(feature)?.as_str().as_bytes()))
 }
 
-/// A weight that the caller passes, in the units of a tally; an error if it is out of range.
+/// A weight that a user passes, in the units of a tally; an error if it is out of range.
 pub fn weight_of(weight: f64) -> Result<u64> {
     from_float(weight).ok_or_else(|| {
         let shown = if weight.abs() < 1e15 { format!("{weight}") } else { format!("{weight:e}") };

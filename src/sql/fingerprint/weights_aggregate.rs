@@ -18,7 +18,7 @@ use crate::sql::arguments::required;
 
 /// The limit on the weights, in bytes as `jsonb`: about 110 features. The expressions of an index on a band have the
 /// options three times, in one row of pg_index. With these weights, any such row fits into a page.
-const MAX_BYTES: usize = 7 << 9;
+const MAX_JSONB_BYTES: usize = 3584;
 
 /// The state of the aggregate: the options of the first row, which must be the same for all rows, and the sample.
 struct WeightsState {
@@ -36,10 +36,10 @@ fn simhash_weights_add(
 ) -> Result<Internal> {
     let options = read_options(JsonDocument::Jsonb(required(options, "options")?))?;
     let create = |mut memory: PgMemoryContexts| {
-        let new = WeightsState { options: options.clone(), sample: TextSample::new(TABLE_SAMPLE) };
-        memory.leak_and_drop_on_delete(new)
+        let new_state = WeightsState { options: options.clone(), sample: TextSample::new(TABLE_SAMPLE) };
+        memory.leak_and_drop_on_delete(new_state)
     };
-    // SAFETY: only this function makes the state.
+    // SAFETY: only this function makes the state, and nothing else refers to it during the call.
     let (state, weights) = unsafe { aggregate_state(state, call, "simhash_weights", create) }?;
     if weights.options != options {
         return Err(invalid_parameter("the options of simhash_weights differ between rows")
@@ -57,6 +57,6 @@ fn simhash_weights_final(state: Internal) -> Result<Option<AnyElement>> {
     let Some(state) = (unsafe { state.get::<WeightsState>() }) else {
         return Ok(None);
     };
-    let learnt = state.sample.learn(&state.options, MAX_BYTES / WEIGHT_BYTES, &tick).map_err(algorithm_error)?;
-    to_jsonb(&to_json(&learnt, MAX_BYTES)).map(Some)
+    let learnt = state.sample.learn(&state.options, MAX_JSONB_BYTES / WEIGHT_BYTES, &tick).map_err(algorithm_error)?;
+    to_jsonb(&to_json(&learnt, MAX_JSONB_BYTES)).map(Some)
 }

@@ -37,7 +37,7 @@ use super::preview::common_words::report_common_words;
 use super::row::evaluation::Evaluator;
 use crate::sql::arguments::required;
 use crate::sql::functions::ExtensionSchema;
-use crate::sql::indexed::scope::warn_of_unique;
+use crate::sql::indexed::scope::warn_of_unique_index;
 
 #[pg_extern(sql = false)]
 #[allow(clippy::too_many_arguments)] // The SQL function has as many.
@@ -157,7 +157,7 @@ impl AskedGuard {
         let arguments = Arguments { action, criterion, source, mark_column, scope, among, unless };
         let mut searched = members.searched(&arguments, Some(self.schema))?;
         find_mark(&arguments, relation, &mut searched)?;
-        warn_of_unique(relation, &scope_columns)?;
+        warn_of_unique_index(relation, &scope_columns)?;
         if action == Action::Skip {
             warn_of_shared_key(table, relation)?;
         }

@@ -16,9 +16,9 @@ pub const DEFAULT_NAME: &str = "simhash";
 const NO_FINGERPRINT_HINT: &str =
     "simhash_attach adds the fingerprint column, named simhash by default, or its indexes.";
 
-/// The column that the argument `fingerprint` names. If a table has no column of the default name, but indexes on
-/// expressions, it is the column from which their fingerprint is made; an error if there are several.
-pub fn meant_column(table: &Relation, name: &str) -> Result<String> {
+/// The name of the column that the argument `fingerprint` means. If a table has no column of the default name, but
+/// indexes on expressions, it is the column from which their fingerprint is made; an error if there are several.
+pub fn find_column_name(table: &Relation, name: &str) -> Result<String> {
     if name != DEFAULT_NAME || Column::find(table, name)?.is_some() {
         return Ok(name.to_owned());
     }
@@ -75,7 +75,7 @@ pub fn fingerprint_of(table: &Relation, column: &Column) -> Result<Option<RowVal
             .with_hint("Detach all but one, or attach a fingerprint column."));
     }
     Ok(first.map(|fingerprint| {
-        let stored = column_of(table, Bits::of_bigint(fingerprint));
+        let stored = column_storing(table, Bits::of_bigint(fingerprint));
         stored.map_or(RowValue::Expression(fingerprint), |column| RowValue::Column(column.attnum))
     }))
 }
@@ -91,9 +91,9 @@ pub fn is_made_from(table: &Relation, column: &Column, fingerprint: Expression) 
 fn indexed_expressions(table: &Relation) -> Vec<Expression> {
     let mut distinct: Vec<Expression> = Vec::new();
     for index in Index::all(table) {
-        let fingerprints = block_keys(table, &index).map(|key| key.call.fingerprint);
-        for fingerprint in fingerprints.filter(|fingerprint| fingerprint.as_own_column().is_none()) {
-            if !distinct.iter().any(|other| Bits::of_bigint(*other).equals(Bits::of_bigint(fingerprint))) {
+        for fingerprint in block_keys(table, &index).map(|key| key.call.fingerprint) {
+            let is_fingerprint = |other: &Expression| Bits::of_bigint(*other).equals(Bits::of_bigint(fingerprint));
+            if fingerprint.as_own_column().is_none() && !distinct.iter().any(is_fingerprint) {
                 distinct.push(fingerprint);
             }
         }
@@ -102,7 +102,7 @@ fn indexed_expressions(table: &Relation) -> Vec<Expression> {
 }
 
 /// The generated column that stores these bits as a `bigint`; None if no column does.
-pub fn column_of(table: &Relation, bits: Bits) -> Option<Column> {
+pub fn column_storing(table: &Relation, bits: Bits) -> Option<Column> {
     let mut columns = Column::all(table).filter(|column| column.is_stored && column.data_type == pg_sys::INT8OID);
     columns.find(|column| column.generation(table).is_some_and(|generation| Bits::of_bigint(generation).equals(bits)))
 }

@@ -16,7 +16,7 @@ use simhash::search::layout_costs::layout_costs;
 use super::fingerprint_sample::SampledTable;
 use super::layouts::is_search_served;
 use super::scope::Scope;
-use crate::sql::arguments::{check_distance, required, required_name};
+use crate::sql::arguments::{check_max_distance, required, required_name};
 
 #[pg_extern(sql = false)]
 fn simhash_layouts(
@@ -40,14 +40,14 @@ fn simhash_layouts(
     >,
 > {
     let (target, fingerprint) = (required(target, "target")?, required_name(fingerprint, "fingerprint")?);
-    let max_distance = check_distance(required(max_distance, "max_distance")?)?;
+    let max_distance = check_max_distance(required(max_distance, "max_distance")?)?;
     let searches = BLOCK_COUNTS.map(|blocks| (blocks, max_distance));
     let scope = Scope::read(scope)?;
-    let ((sample, rows), indexed) = Target::lock_indexable(target, ACCESS_SHARE, |table| {
+    let ((sample, row_count), indexed) = Target::lock_indexable(target, ACCESS_SHARE, |table| {
         let table = SampledTable::new(table, &fingerprint, &scope)?;
         Ok((table.sample()?, table.indexed))
     })?;
-    let layouts = layout_costs(sample, rows, searches, &tick).map_err(algorithm_error)?;
+    let layouts = layout_costs(sample, row_count, searches, &tick).map_err(algorithm_error)?;
     Ok(TableIterator::new(layouts.into_iter().map(move |layout| {
         (
             layout.blocks,

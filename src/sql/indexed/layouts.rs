@@ -26,7 +26,7 @@ pub struct IndexedBlock {
     pub blocks: i32,
     pub index: Oid,
     /// The attnum of the fingerprint in the index.
-    pub fingerprint: i16,
+    pub fingerprint_attnum: i16,
     /// Whether the index has a predicate, which leaves out rows.
     pub is_partial: bool,
 }
@@ -37,7 +37,7 @@ impl IndexedBlock {
     }
 }
 
-/// An indexed block, and the scope of its index.
+/// A block that an index has within a scope.
 #[derive(Clone, Debug)]
 pub struct ScopedBlock {
     /// The columns that are keys before the block.
@@ -57,9 +57,9 @@ impl ScopedBlock {
 /// The indexed blocks of one layout, one index each.
 pub type Layout = Vec<IndexedBlock>;
 
-/// The blocks that all members of a family have indexed within a scope. A family is a table with its partitions or
-/// inheritors. `fingerprint` is the column that has the fingerprint, or from which it is made; `scope` has columns in
-/// any order. An index with a predicate does not count: it leaves out rows. Locks the members and their indexes.
+/// The blocks that all members of a family have indexed within a scope. `fingerprint` is the column that has the
+/// fingerprint, or from which it is made; `scope` has columns in any order. An index with a predicate does not count:
+/// it leaves out rows. Locks the members and their indexes.
 ///
 /// None if the table or a column was dropped, if a member has no such fingerprint or several, or if no member has rows
 /// of its own. From PostgreSQL 16 on, a partition may compute a column differently from its parent, so each is read.
@@ -78,39 +78,31 @@ pub fn blocks_of_family(root: Oid, fingerprint: i16, scope: &[i16]) -> Option<Ve
         let has_scope = |block: &ScopedBlock| {
             block.has_default_equality && block.scope.len() == scope.len() && block.is_within(&scope)
         };
-        let blocks = indexed_blocks(&table, table.open_indexes(), fingerprint);
+        // The constants of an expression that was found in an index are folded, those of a generated column are not.
+        let form = match fingerprint {
+            RowValue::Column(_) => ExpressionForm::Stored,
+            RowValue::Expression(_) => ExpressionForm::Planned,
+        };
+        let blocks = indexed_blocks(&table, table.open_indexes(), fingerprint, form);
         let complete = blocks.into_iter().filter(|scoped| !scoped.block.is_partial && has_scope(scoped));
-        let own: Vec<_> = complete.filter_map(|scoped| scoped.block.as_block()).collect();
+        let member_blocks: Vec<_> = complete.filter_map(|scoped| scoped.block.as_block()).collect();
         common = Some(match common {
-            Some(others) => others.into_iter().filter(|block| own.contains(block)).collect(),
-            None => own,
+            Some(blocks) => blocks.into_iter().filter(|block| member_blocks.contains(block)).collect(),
+            None => member_blocks,
         });
     }
     common
 }
 
 /// The blocks of a fingerprint among the keys of these indexes of a table. Each index must have the fingerprint too.
+/// `form` is the form of the fingerprint's expression.
 pub fn indexed_blocks(
-    table: &Relation,
-    indexes: impl IntoIterator<Item = Relation>,
-    fingerprint: RowValue,
-) -> Vec<ScopedBlock> {
-    // The planner has folded the constants of an expression, but not the constants of a column's generation expression.
-    let form = match fingerprint {
-        RowValue::Column(_) => ExpressionForm::Stored,
-        RowValue::Expression(_) => ExpressionForm::Planned,
-    };
-    blocks_in(table, indexes, fingerprint, form)
-}
-
-/// The blocks of a fingerprint that these indexes have. `form` is the form of the fingerprint's expression.
-pub fn blocks_in(
     table: &Relation,
     indexes: impl IntoIterator<Item = Relation>,
     fingerprint: RowValue,
     form: ExpressionForm,
 ) -> Vec<ScopedBlock> {
-    let is_wanted = recogniser(table, fingerprint);
+    let is_wanted = fingerprint_test(table, fingerprint);
     let usable = indexes.into_iter().filter_map(|index| Index::read_usable(&index, form));
     let blocks = usable.filter_map(|index| {
         let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
@@ -118,7 +110,7 @@ pub fn blocks_in(
         let BlockCall { block, blocks, .. } = key.call;
         let has_default_equality = has_default_equality(table, &index, &key.scope);
         let Index { oid, is_partial, .. } = index;
-        let block = IndexedBlock { block, blocks, index: oid, fingerprint: fingerprint_attnum, is_partial };
+        let block = IndexedBlock { block, blocks, index: oid, fingerprint_attnum, is_partial };
         Some(ScopedBlock { scope: key.scope, has_default_equality, block })
     });
     blocks.collect()
@@ -126,7 +118,7 @@ pub fn blocks_in(
 
 /// The attnum of this fingerprint in an index, as a `bigint` key or included column; None if it is absent.
 pub fn fingerprint_in(table: &Relation, index: &Index, fingerprint: RowValue) -> Option<i16> {
-    let is_wanted = recogniser(table, fingerprint);
+    let is_wanted = fingerprint_test(table, fingerprint);
     let included = index.columns[index.keys.len()..].iter().map(|&column| RowValue::Column(column));
     let mut values = index.keys.iter().map(|key| key.value).chain(included);
     let is_fingerprint = |value: Expression| value.value_type() == pg_sys::INT8OID && is_wanted(value);
@@ -134,7 +126,7 @@ pub fn fingerprint_in(table: &Relation, index: &Index, fingerprint: RowValue) ->
 }
 
 /// Returns a test whether an expression is this fingerprint of a table.
-fn recogniser(table: &Relation, fingerprint: RowValue) -> impl Fn(Expression) -> bool {
+fn fingerprint_test(table: &Relation, fingerprint: RowValue) -> impl Fn(Expression) -> bool {
     let computation = fingerprint.computation(table);
     let bits = computation.map(Bits::of_bigint);
     let attnum = fingerprint.column().or_else(|| computation?.as_own_column());
@@ -159,7 +151,7 @@ pub fn is_search_served(indexed: &[Block], blocks: i32, max_distance: i32) -> bo
 }
 
 /// Groups blocks by layout. A layout may lack some of its blocks.
-pub fn layouts_of<'a>(indexed: impl Iterator<Item = &'a IndexedBlock> + Clone) -> Vec<Layout> {
+pub fn group_by_layout<'a>(indexed: impl Iterator<Item = &'a IndexedBlock> + Clone) -> Vec<Layout> {
     let layouts = BLOCK_COUNTS.map(|blocks| {
         let find = |block| indexed.clone().find(|other| (other.block, other.blocks) == (block, blocks)).copied();
         (0..blocks).filter_map(find).collect()

@@ -15,7 +15,7 @@ use simhash::fingerprint::options::Options;
 use simhash::search::blocks::DEFAULT_BLOCKS;
 
 use crate::sql::fingerprint::options::{JsonDocument, read_options};
-use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK, TEXT_AND_OPTIONS};
+use crate::sql::functions::{BLOCK_ARGUMENTS, ExtensionSchema, TEXT_AND_OPTIONS};
 
 /// `simhash_block(fingerprint, block, blocks)`, with `block` and `blocks` as constants.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ impl BlockCall {
     /// Reads an expression as a block of a fingerprint; None if it is not such a call.
     pub fn read(expression: Expression) -> Option<Self> {
         let (function, arguments) = expression.call()?;
-        ExtensionSchema::of_own_function(function, c"simhash_block", SIMHASH_BLOCK, c"simhash_block_support")?;
+        ExtensionSchema::of_own_function(function, c"simhash_block", BLOCK_ARGUMENTS, c"simhash_block_support")?;
         let (fingerprint, block, blocks) = match arguments[..] {
             [fingerprint, block, blocks] => (fingerprint, block, blocks.value()?),
             [fingerprint, block] => (fingerprint, block, DEFAULT_BLOCKS),
@@ -93,8 +93,8 @@ impl FingerprintCall {
         Some(Self { source, options: constant_options(document)?, document })
     }
 
-    /// The call that makes a fingerprint from a text, in the expression that computes it: perhaps within CASE or
-    /// COALESCE, as in `CASE WHEN length(body) > 100 THEN simhash(body) END`. None for several texts.
+    /// The call that makes a fingerprint from a text, in the expression that computes the fingerprint: perhaps within
+    /// CASE or COALESCE, as in `CASE WHEN length(body) > 100 THEN simhash(body) END`. None for several texts.
     pub fn of_text(computation: Option<Expression>, schema: ExtensionSchema) -> Option<Self> {
         let calls = computation?.outcomes().into_iter().filter_map(|outcome| Self::read(outcome, schema));
         let mut calls = calls.filter(|call| call.source.value_type() == pg_sys::TEXTOID);
@@ -105,7 +105,7 @@ impl FingerprintCall {
     /// Reads an expression as [`FingerprintCall::read`] does, in whatever schema the extension is.
     pub fn read_anywhere(expression: Expression) -> Option<Self> {
         let (function, _) = expression.call()?;
-        Self::read(expression, ExtensionSchema::beside(function)?)
+        Self::read(expression, ExtensionSchema::containing(function)?)
     }
 
     /// Whether two expressions are the same fingerprint, even if their options are written differently.
@@ -114,12 +114,13 @@ impl FingerprintCall {
         calls.is_some_and(|(one, other)| one.is_of(other.source, &other.options))
     }
 
+    /// Whether the call is of this source and these options.
     pub fn is_of(&self, source: Expression, options: &Options) -> bool {
         self.options == *options && self.source.equals(source)
     }
 
-    /// Whether the call gives the sizes or fingerprints of a text by these options.
-    pub fn is_made_as(&self, text: Expression, options: &Options) -> bool {
+    /// Whether the call gives the same as a call of this text and these options.
+    pub fn is_equivalent_to(&self, text: Expression, options: &Options) -> bool {
         self.options.makes_same_fingerprints(options)
             && self.source.without_relabelling().equals(text.without_relabelling())
     }

@@ -21,8 +21,8 @@ pub struct Scope(Vec<String>);
 impl Scope {
     pub fn read(scope: Option<AnyArray>) -> Result<Self> {
         let names = column_names(&required(scope, "scope")?, "scope")?;
-        for (index, name) in names.iter().enumerate() {
-            if names[..index].contains(name) {
+        for (position, name) in names.iter().enumerate() {
+            if names[..position].contains(name) {
                 let message = format!("column \"{name}\" appears twice in the scope");
                 let error = user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_COLUMN, message);
                 return Err(error.with_hint("Name each column once."));
@@ -66,7 +66,7 @@ impl Scope {
     pub fn check_family(&self, family: &[Target], source: &str) -> Result<()> {
         let checked = family.iter().map(|member| self.check(&member.open(), source));
         let columns = checked.collect::<Result<Vec<_>>>()?;
-        warn_of_unique(&family[0].open(), &columns[0])
+        warn_of_unique_index(&family[0].open(), &columns[0])
     }
 
     /// The attnums of the columns in a table; None if one does not exist.
@@ -75,19 +75,19 @@ impl Scope {
     }
 
     /// The conditions of a query on the scope's columns, for users: `tenant = $2 AND `. $1 is the searched value.
-    pub fn condition(&self) -> String {
+    pub fn condition_sql(&self) -> String {
         let columns = self.0.iter().zip(2..);
         columns.map(|(name, number)| format!("{} = ${number} AND ", quote_identifier(name))).collect()
     }
 
-    /// The keys of an index as SQL: the columns of the scope, then `keys`.
-    pub fn keys(&self, keys: Vec<String>) -> String {
+    /// The keys of an index: the columns of the scope, then `keys`.
+    pub fn with_keys_sql(&self, keys: Vec<String>) -> String {
         self.0.iter().map(quote_identifier).chain(keys).collect::<Vec<_>>().join(", ")
     }
 }
 
 /// Warns if the scope has all columns of a unique index of the table: a row is then never near another row.
-pub fn warn_of_unique(table: &Relation, scope: &[i16]) -> Result<()> {
+pub fn warn_of_unique_index(table: &Relation, scope: &[i16]) -> Result<()> {
     let Some(index) = unique_within(table, scope) else { return Ok(()) };
     let (table, index) = (table.name()?, index.name()?);
     let message = format!("within the scope, no row of table \"{table}\" has another one to be near");

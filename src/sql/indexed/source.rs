@@ -18,7 +18,7 @@ use super::bits::{Bits, FINGERPRINT_BITS};
 use super::fingerprint_column::check_is_stored;
 use super::recognise::FingerprintCall;
 use crate::sql::fingerprint::options::{JsonDocument, read_options};
-use crate::sql::functions::{ExtensionSchema, SIMHASH_BLOCK};
+use crate::sql::functions::{BLOCK_ARGUMENTS, ExtensionSchema};
 
 /// The content of a source column: fingerprints, or the values from which they are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,11 +55,11 @@ impl SourceKind {
         }
     }
 
-    pub fn is_fingerprint(self) -> bool {
+    pub fn holds_fingerprints(self) -> bool {
         matches!(self, Self::Fingerprints | Self::BitStrings | Self::Hex)
     }
 
-    /// The type of the column's values in the expression of the fingerprint, and its name.
+    /// The type that the column's values have in the expression of the fingerprint, and the name of the type.
     fn argument_type(self) -> (pg_sys::Oid, &'static str) {
         match self {
             Self::Fingerprints => (pg_sys::INT8OID, "pg_catalog.int8"),
@@ -72,7 +72,7 @@ impl SourceKind {
 }
 
 /// Whether a column holds fingerprints, as far as this is known before its table is locked.
-pub fn holds_fingerprints(table: pg_sys::Oid, column: &str, options: Option<RawJsonb<'_>>) -> Result<bool> {
+pub fn column_holds_fingerprints(table: pg_sys::Oid, column: &str, options: Option<RawJsonb<'_>>) -> Result<bool> {
     let column = to_server(column)?;
     // SAFETY: look-ups in system caches, which accept any OID and attnum.
     unsafe {
@@ -99,7 +99,7 @@ pub fn shown_literal(text: &str) -> String {
 
 /// The options of a command, as an argument of the functions in the SQL that it writes.
 pub struct WrittenOptions {
-    pub meaning: Options,
+    pub parsed: Options,
     /// The options as JSON; None if they are the defaults.
     pub json: Option<String>,
 }
@@ -107,12 +107,12 @@ pub struct WrittenOptions {
 impl WrittenOptions {
     /// Reads an argument of type `jsonb`.
     pub fn read(document: Option<RawJsonb<'_>>) -> Result<Self> {
-        let Some(document) = document else { return Ok(Self { meaning: Options::default(), json: None }) };
-        let meaning = read_options(JsonDocument::Jsonb(document))?;
+        let Some(document) = document else { return Ok(Self { parsed: Options::default(), json: None }) };
+        let parsed = read_options(JsonDocument::Jsonb(document))?;
         // SAFETY: an argument of type jsonb.
         let json = unsafe { to_json_text(document) }?;
-        let json = (meaning != Options::default()).then_some(json);
-        Ok(Self { meaning, json })
+        let json = (parsed != Options::default()).then_some(json);
+        Ok(Self { parsed, json })
     }
 
     /// The options as a further argument of a function; empty if they are the defaults.
@@ -126,8 +126,8 @@ pub struct Source {
     pub column: String,
     pub kind: SourceKind,
     options: WrittenOptions,
-    /// The source as SQL: the column, or a generated column's own expression.
-    argument: String,
+    /// The column, or a generated column's own expression.
+    argument_sql: String,
 }
 
 impl Source {
@@ -151,27 +151,27 @@ impl Source {
         }
         let (kind, options) = if is_hex(options)? { (SourceKind::Hex, None) } else { (kind, options) };
         let options = WrittenOptions::read(options)?;
-        let argument = as_argument(table, &attribute, kind)?;
-        Ok(Self { column, kind, options, argument })
+        let argument_sql = argument_sql_of(table, &attribute, kind)?;
+        Ok(Self { column, kind, options, argument_sql })
     }
 
     /// Refuses a partition or inheritor in which the source has another expression: it would get the fingerprints of
     /// the table's expression. PostgreSQL allows other expressions from version 16 on.
     pub fn check_member(&self, table: &Target, member: &Target) -> Result<()> {
-        let own = as_argument(member, &Column::named(&member.open(), &self.column)?, self.kind)?;
-        if own == self.argument {
+        let own_sql = argument_sql_of(member, &Column::named(&member.open(), &self.column)?, self.kind)?;
+        if own_sql == self.argument_sql {
             return Ok(());
         }
         let (column, member) = (&self.column, &member.name);
         let message = format!("table \"{member}\" computes \"{column}\" in another way than table \"{}\"", table.name);
         Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-            .with_detail(format!("There it is {own}, and here {}.", self.argument))
+            .with_detail(format!("There it is {own_sql}, and here {}.", self.argument_sql))
             .with_hint("Give the columns the same expression."))
     }
 
     /// The SQL expression of the fingerprint, for statements of this transaction.
     pub fn fingerprint_sql(&self, schema: ExtensionSchema) -> Result<String> {
-        let (argument, options) = (&self.argument, self.options.sql());
+        let (argument, options) = (&self.argument_sql, self.options.sql());
         let arguments = [self.kind.argument_type().0, pg_sys::JSONBOID];
         let (name, arguments) = match self.kind {
             SourceKind::Fingerprints => return Ok(argument.clone()),
@@ -185,7 +185,7 @@ impl Source {
     }
 
     /// A condition that the indexes serve, for users. `column` is the column that stores the fingerprint, if one does.
-    pub fn condition(&self, column: Option<&str>) -> String {
+    pub fn condition_sql(&self, column: Option<&str>) -> String {
         let source = quote_identifier(&self.column);
         let fingerprint = match self.kind {
             SourceKind::Fingerprints => source,
@@ -202,7 +202,7 @@ impl Source {
     }
 
     pub fn block_sql(&self, schema: ExtensionSchema, block: i32, blocks: i32) -> Result<String> {
-        let function = schema.locked_name(c"simhash_block", SIMHASH_BLOCK)?;
+        let function = schema.locked_name(c"simhash_block", BLOCK_ARGUMENTS)?;
         // Omit the layout if it is the default of `simhash_block`.
         let layout = if blocks == DEFAULT_BLOCKS { String::new() } else { format!(", {blocks}") };
         Ok(format!("{function}({}, {block}{layout})", self.fingerprint_sql(schema)?))
@@ -245,19 +245,20 @@ impl Source {
             SourceKind::Hex => Bits::Hex { digits: argument, bigint: expression },
             SourceKind::Text | SourceKind::Features | SourceKind::Tsvector => {
                 let call = FingerprintCall::read(expression, schema);
-                return call.is_some_and(|call| call.is_of(argument, &self.options.meaning));
+                return call.is_some_and(|call| call.is_of(argument, &self.options.parsed));
             }
         };
         Bits::of_bigint(expression).equals(bits)
     }
 }
 
-/// The column as an SQL expression of the function's argument type. A generated column, unless it stores fingerprints,
-/// is replaced by its expression: no other generated column can refer to it, and no index can have a virtual column.
-fn as_argument(table: &Target, column: &Column, kind: SourceKind) -> Result<String> {
+/// The column as an expression of the type of the function's argument. A generated column, unless it stores
+/// fingerprints, is replaced by its expression: no other generated column can refer to it, and no index can have a
+/// virtual column.
+fn argument_sql_of(table: &Target, column: &Column, kind: SourceKind) -> Result<String> {
     let (argument_type, argument_type_name) = kind.argument_type();
-    let mut argument = quote_identifier(column.name()?);
-    if column.is_generated && !(kind.is_fingerprint() && column.is_stored) {
+    let mut sql = quote_identifier(column.name()?);
+    if column.is_generated && !(kind.holds_fingerprints() && column.is_stored) {
         if column.type_modifier >= 0 {
             let message = format!(
                 "generated column \"{}\" of type {} cannot be fingerprinted",
@@ -270,11 +271,10 @@ fn as_argument(table: &Target, column: &Column, kind: SourceKind) -> Result<Stri
         }
         let relation = table.open();
         [column.generation(&relation), column.as_variable()].into_iter().flatten().try_for_each(lock_names_in)?;
-        argument = table.generation_sql(column)?.unwrap_or_default();
-        argument = format!("CAST({argument} AS {})", column.type_name()?);
+        sql = format!("CAST({} AS {})", table.generation_sql(column)?.unwrap_or_default(), column.type_name()?);
     }
     if column.data_type != argument_type {
-        argument = format!("CAST({argument} AS {argument_type_name})");
+        sql = format!("CAST({sql} AS {argument_type_name})");
     }
-    Ok(argument)
+    Ok(sql)
 }

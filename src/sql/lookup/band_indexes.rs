@@ -20,7 +20,7 @@ use postgres::expression::Expression;
 use simhash::fingerprint::bands::MAX_BANDS;
 use simhash::fingerprint::options::Options;
 
-use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND};
+use crate::sql::functions::{BAND_ARGUMENTS, ExtensionSchema};
 use crate::sql::indexed::layouts::has_default_equality;
 use crate::sql::indexed::recognise::{FingerprintCall, constant_options, options_json};
 
@@ -40,8 +40,8 @@ impl BandCall {
     /// Reads an expression as a band of a text; None if it is not.
     pub fn read(expression: Expression) -> Option<Self> {
         let (function, arguments) = expression.call()?;
-        let schema = ExtensionSchema::beside(function)?;
-        if schema.function(c"simhash_band", SIMHASH_BAND) != Some(function) {
+        let schema = ExtensionSchema::containing(function)?;
+        if schema.function(c"simhash_band", BAND_ARGUMENTS) != Some(function) {
             return None;
         }
         let (&[text, band], document) = arguments.split_first_chunk()?;
@@ -61,7 +61,7 @@ impl BandCall {
         options_json(self.document)
     }
 
-    /// Whether these are bands of a text by these options.
+    /// Whether the call is of this text and these options.
     pub fn is_of(&self, text: Expression, options: &Options) -> bool {
         self.options == *options && self.text.without_relabelling().equals(text.without_relabelling())
     }
@@ -96,7 +96,7 @@ impl BandIndex {
         let size = FingerprintCall::read_size(computation(size)?, call.schema)?;
         let fingerprint = FingerprintCall::read(computation(fingerprint)?, call.schema)?;
         let has_default_equality = has_default_equality(table, index, &scope);
-        let is_of_text = [size, fingerprint].iter().all(|key| key.is_made_as(call.text, &call.options));
+        let is_of_text = [size, fingerprint].iter().all(|key| key.is_equivalent_to(call.text, &call.options));
         let (oid, is_partial) = (index.oid, index.is_partial);
         is_of_text.then_some(Self { oid, call, key: band.value, scope, has_default_equality, is_partial })
     }
@@ -106,8 +106,8 @@ impl BandIndex {
         scope_len as i16 + 3
     }
 
-    /// Whether this index, read as [`ExpressionForm::Planned`], is on bands of a text of a query, which refers to the
-    /// table as expressions of indexes do. A generated column and its expression are the same text.
+    /// Whether this index, read as [`ExpressionForm::Planned`], is on bands of a text of a query, as
+    /// [`Expression::as_stored`] returns it. A generated column and its expression are the same text.
     pub fn is_of_text(&self, table: &Relation, text: Expression) -> bool {
         // PostgreSQL has folded the constants of the query, and those of indexes.
         let generation = |column| generation_of(table, column).map(Expression::with_folded_constants);

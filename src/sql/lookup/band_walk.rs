@@ -15,7 +15,7 @@ use super::text_keys::TextKeys;
 pub struct BandWalk {
     /// One for each band.
     pub indexes: QueryIndexes,
-    bands: usize,
+    band_count: usize,
     has_same: bool,
     /// What is looked up; None if no row can be near.
     keys: Option<TextKeys>,
@@ -29,9 +29,9 @@ pub struct BandWalk {
 }
 
 impl BandWalk {
-    /// `indexes` are those on the first `bands` bands, by the option `same` if `has_same`.
-    pub fn new(indexes: QueryIndexes, bands: usize, has_same: bool) -> Self {
-        Self { indexes, bands, has_same, keys: None, band: 0, is_scanning: false, fetched: HashSet::new() }
+    /// `indexes` are those on the first `band_count` bands, by the option `same` if `has_same`.
+    pub fn new(indexes: QueryIndexes, band_count: usize, has_same: bool) -> Self {
+        Self { indexes, band_count, has_same, keys: None, band: 0, is_scanning: false, fetched: HashSet::new() }
     }
 
     /// Begins a search for keys within a scope; None finds nothing.
@@ -43,10 +43,10 @@ impl BandWalk {
         self.fetched = HashSet::new();
     }
 
-    /// Fetches the next row that has one of the bands, each once, into the slot; false at the end.
+    /// Fetches the next row that has one of the bands into the slot, each once; false at the end.
     pub fn next(&mut self) -> bool {
         let Some(keys) = &self.keys else { return false };
-        while self.band < self.bands {
+        while self.band < self.band_count {
             postgres::interrupts::tick();
             if !self.is_scanning {
                 let band = keys.band(self.band, self.has_same);
@@ -71,7 +71,7 @@ impl BandWalk {
             }
             let row = self.indexes.fetch(self.band);
             // A dead row is fetched again from each index, so that each marks its entry.
-            if self.band + 1 < self.bands && row != Fetched::Dead {
+            if self.band + 1 < self.band_count && row != Fetched::Dead {
                 insert(&mut self.fetched, tid);
             }
             if row == Fetched::Row {

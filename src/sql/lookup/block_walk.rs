@@ -3,6 +3,10 @@
 //! A search makes steps. [`Growth`] says which values of which block the next step looks up. A step is given up if it
 //! reads too many entries that are not near, because a value is common: other blocks are looked up instead. Each entry
 //! has the fingerprint, so it is compared before the row is fetched.
+//!
+//! The order of calls is: [`BlockWalk::begin`]; [`BlockWalk::next_of_steps`], until it is exhausted; and if it has not
+//! found everything, [`BlockWalk::begin_full_scan`] and [`BlockWalk::next_of_full_scan`]. The entries of rows without a
+//! fingerprint may follow: [`BlockWalk::begin_nulls`] and [`BlockWalk::next_null`].
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -28,7 +32,6 @@ pub struct BlockWalk {
     /// The estimated number of rows of the table, or within the scope.
     row_count: f64,
     query: u64,
-    pub max_distance: i32,
     task: Option<Task>,
     /// The values of a look-up.
     probes: Vec<i32>,
@@ -73,7 +76,7 @@ pub struct NearEntry {
 }
 
 /// The outcome of [`BlockWalk::next_of_steps`].
-pub enum Outcome {
+pub enum StepRead {
     Entry(NearEntry),
     /// A step is complete.
     Complete,
@@ -97,8 +100,6 @@ impl BlockWalk {
             layouts: layouts.to_vec(),
             row_count,
             query: 0,
-            // No fingerprint is near before a search begins.
-            max_distance: -1,
             task: None,
             probes: Vec::new(),
             given_up_tids: HashSet::new(),
@@ -106,11 +107,10 @@ impl BlockWalk {
         }
     }
 
-    /// Begins to look for fingerprints within a distance of `query`, in a search that the indexes have begun.
-    pub fn begin(&mut self, query: u64, max_distance: i32) {
+    /// Begins to look for fingerprints near `query`. Call [`QueryIndexes::begin`] first.
+    pub fn begin(&mut self, query: u64) {
         self.growth = Growth::new(self.row_count, layout_blocks(&self.layouts));
         self.query = query;
-        self.max_distance = max_distance;
         self.task = None;
         self.given_up_tids.clear();
         self.dead_tids.clear();
@@ -121,24 +121,24 @@ impl BlockWalk {
         self.row_count * ENTRY_MICROSECONDS
     }
 
-    /// Finds the next near fingerprint at one of these distances. Makes steps until everything within `target` has been
-    /// found, as long as the remaining steps cost at most `cost_limit` microseconds. An entry that several steps find
-    /// is returned once.
-    pub fn next_of_steps(&mut self, target: i32, distances: &RangeInclusive<u32>, cost_limit: f64) -> Outcome {
+    /// Finds the next entry at a distance of at most `farthest`. Makes steps until everything within the distance
+    /// `target` has been found, as long as the remaining steps cost at most `cost_limit` microseconds. An entry that
+    /// several steps find is returned once.
+    pub fn next_of_steps(&mut self, target: i32, farthest: u32, cost_limit: f64) -> StepRead {
         loop {
             let Some(mut task) = self.task.take().or_else(|| self.next_step(target, cost_limit)) else {
-                return Outcome::Exhausted;
+                return StepRead::Exhausted;
             };
-            if let Some(entry) = self.next_near(&mut task, distances) {
+            if let Some(entry) = self.next_near(&mut task, &(0..=farthest)) {
                 task.store_tid(entry.tid);
                 self.task = Some(task);
-                return Outcome::Entry(entry);
+                return StepRead::Entry(entry);
             }
-            let TaskKind::Step(step) = task.kind else { return Outcome::Complete };
+            let TaskKind::Step(step) = task.kind else { return StepRead::Complete };
             self.indexes.release(task.index);
             if !task.is_given_up() {
                 self.growth.complete(step);
-                return Outcome::Complete;
+                return StepRead::Complete;
             }
             self.growth.give_up(step);
             let tids = task.found_tids.unwrap_or_default();
@@ -162,11 +162,11 @@ impl BlockWalk {
         let step = self.growth.next(target, cost_limit)?;
         let index = self.layouts[..step.layout].iter().map(Vec::len).sum::<usize>() + step.block;
         let values = self.growth.values(step, self.query);
-        let tids = (self.given_up_tids.len() < MAX_STORED_TIDS).then(Vec::new);
-        Some(Task { found_tids: tids, ..Task::new(TaskKind::Step(step), index, values) })
+        let found_tids = (self.given_up_tids.len() < MAX_STORED_TIDS).then(Vec::new);
+        Some(Task { found_tids, ..Task::new(TaskKind::Step(step), index, values) })
     }
 
-    /// Begins a full scan of an index. If `skips_found`, it leaves out entries that steps have found.
+    /// Begins a full scan of the first index. If `skips_found`, it leaves out entries that steps have found.
     pub fn begin_full_scan(&mut self, skips_found: bool) {
         self.indexes.look_up(FIRST_INDEX, KeyCondition::NotNull, None);
         let task = Task::new(TaskKind::FullScan { skips_found }, FIRST_INDEX, std::iter::empty());
@@ -210,10 +210,12 @@ impl BlockWalk {
                     if self.is_new(task, difference, tid) {
                         return Some(entry);
                     }
+                    // An earlier step has found the row dead. Fetch it again: this index marks its entry too.
                     if self.dead_tids.contains(&item_pointer_to_u64(tid)) {
                         self.fetch(entry);
                     }
                 }
+                // The index has no fingerprint for this row.
                 EntryRead::Entry(None) => task.far_entries += 1,
                 EntryRead::Pause => {}
                 EntryRead::End => task.is_scanning = false,
@@ -239,8 +241,8 @@ impl BlockWalk {
         fetched
     }
 
-    /// The radius within which the last search has looked up each block, in the layout that it has used most. None if
-    /// it has completed no step.
+    /// The radius within which the last search has looked up each block, in the layout that it has used most. None
+    /// before it has completed a step.
     pub fn radii(&self) -> Option<Vec<Option<u32>>> {
         let layouts = self.layouts.iter().zip(self.growth.radii());
         let (layout, radii) = layouts.max_by_key(|(_, radii)| radii.iter().flatten().count())?;
@@ -258,7 +260,7 @@ impl Task {
         Self { kind, index, values: Box::new(values), is_scanning: false, far_entries: 0, found_tids: None }
     }
 
-    /// Stores a tid that the step has found, for the case that the step is given up.
+    /// Stores a tid that the step has found. If the step is given up, later steps skip these.
     fn store_tid(&mut self, tid: ItemPointerData) {
         if let Some(tids) = &mut self.found_tids {
             push(tids, item_pointer_to_u64(tid));

@@ -2,7 +2,7 @@
 //!
 //! The walks of a query ([`super::band_walk`], [`super::block_walk`]) look up the same keys. They skip a row if an
 //! earlier index must have shown it. This walk must not: an INSERT in progress may have put the row into the later
-//! index only. So each index shows the row, until its entry is skipped because the row is refuted.
+//! index only. So each index shows the row, until the row is refuted and its entries are skipped.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -56,11 +56,11 @@ impl DirtyWalk<'_> {
     ) -> Flow {
         for (number, &index) in indexes.iter().enumerate() {
             let (index, band) = (Relation::open(index), keys.band(number, has_same));
-            let scope = self.leading_keys.len();
-            let (count, fingerprint) = (key_count(scope, true), Some(BandIndex::fingerprint_attnum(scope)));
+            let scope_len = self.leading_keys.len();
+            let (keys_len, attnum) = (key_count(scope_len, true), Some(BandIndex::fingerprint_attnum(scope_len)));
             // SAFETY: the caller passes such indexes, and the index and the table stay open until the scan ends. The
             // scan has the keys for a band and for both ends of the sizes.
-            let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.search, count, fingerprint) };
+            let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.search, keys_len, attnum) };
             unsafe { scan.scan().look_up(self.leading_keys, KeyCondition::AnyOf(&[band]), Some(&keys.sizes)) };
             // SAFETY: comparing integers does not panic.
             if unsafe { self.each_version(&mut scan, |fingerprint| keys.allows(fingerprint), show) }?.is_break() {
@@ -70,8 +70,8 @@ impl DirtyWalk<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Calls `show` with the versions within a distance of a fingerprint, in a table of about `rows` rows, by the
-    /// indexes on blocks. `show` may make the distance smaller.
+    /// Calls `show` with the versions within a distance of the fingerprint `query`, by the indexes on blocks. The table
+    /// has about `row_count` rows. `show` may make the distance smaller.
     ///
     /// # Safety
     /// The indexes are btrees of the table, which support the leading keys. After these columns, they have a block,
@@ -79,20 +79,20 @@ impl DirtyWalk<'_> {
     pub unsafe fn each_by_blocks(
         &self,
         layouts: &[Layout],
-        rows: f64,
+        row_count: f64,
         query: u64,
         max_distance: &Cell<i32>,
         show: &mut impl FnMut(FoundVersion) -> Flow,
     ) -> Flow {
-        let mut growth = Growth::new(rows, layout_blocks(layouts));
+        let mut growth = Growth::new(row_count, layout_blocks(layouts));
         let mut probes = Vec::new();
         let is_near = |value: i64| hamming(value.cast_unsigned(), query).cast_signed() <= max_distance.get();
         while let Some(step) = growth.next(max_distance.get(), f64::INFINITY) {
             let indexed = &layouts[step.layout][step.block];
             let index = Relation::open(indexed.index);
-            let (count, fingerprint) = (key_count(self.leading_keys.len(), false), Some(indexed.fingerprint));
+            let (keys_len, attnum) = (key_count(self.leading_keys.len(), false), Some(indexed.fingerprint_attnum));
             // SAFETY: the caller passes such layouts, and the index and the table stay open until the scan ends.
-            let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.search, count, fingerprint) };
+            let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.search, keys_len, attnum) };
             scan.refusal_limit = (step.limit / ENTRY_MICROSECONDS) as u64;
             let mut values = growth.values(step, query);
             while !scan.is_at_refusal_limit() && next_probes(&mut values, &mut probes) {

@@ -37,7 +37,7 @@ pub struct Work {
 struct OpenIndex {
     relation: pg_sys::Relation,
     /// The attnum of the fingerprint, which is read with each entry.
-    fingerprint: i16,
+    fingerprint_attnum: i16,
     scan: Option<EntryScan>,
 }
 
@@ -54,10 +54,10 @@ impl QueryIndexes {
         slot: *mut TupleTableSlot,
         indexes: Vec<(Oid, i16)>,
     ) -> Self {
-        let open_index = |(index, fingerprint)| {
+        let open_index = |(index, fingerprint_attnum)| {
             // SAFETY: the index exists, because its table is locked.
             let relation = unsafe { pg_sys::index_open(index, ACCESS_SHARE) };
-            OpenIndex { relation, fingerprint, scan: None }
+            OpenIndex { relation, fingerprint_attnum, scan: None }
         };
         let indexes = indexes.into_iter().map(open_index).collect();
         // SAFETY: the caller passes an open table.
@@ -79,20 +79,19 @@ impl QueryIndexes {
     /// Begins to look up entries within the scope, by a condition on the block, or on the band and a range of sizes.
     pub fn look_up(&mut self, index: usize, condition: KeyCondition<'_>, sizes: Option<&RangeInclusive<i32>>) {
         let Self { table, snapshot, indexes, scope, work, .. } = self;
-        let OpenIndex { relation, fingerprint, scan } = &mut indexes[index];
+        let OpenIndex { relation, fingerprint_attnum, scan } = &mut indexes[index];
         work.descents += if let KeyCondition::AnyOf(values) = condition { values.len() as u64 } else { 1 };
         work.full_scans += u64::from(matches!(condition, KeyCondition::NotNull));
         let keys = key_count(scope.len(), sizes.is_some());
         // SAFETY: both relations stay open until the scan ends, and the snapshot is the query's. The index has the
         // scope's columns, then one or two integers. The scan has the keys for them.
         unsafe {
-            let scan =
-                scan.get_or_insert_with(|| EntryScan::begin(*table, *relation, *snapshot, keys, Some(*fingerprint)));
-            scan.look_up(scope, condition, sizes);
+            let begin = || EntryScan::begin(*table, *relation, *snapshot, keys, Some(*fingerprint_attnum));
+            scan.get_or_insert_with(begin).look_up(scope, condition, sizes);
         }
     }
 
-    /// The scan of an index in which something is being looked up.
+    /// The scan of an index. Panics unless something is being looked up in this index.
     pub fn scan(&mut self, index: usize) -> &mut EntryScan {
         self.indexes[index].scan.as_mut().expect("the scan has begun")
     }

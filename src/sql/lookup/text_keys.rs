@@ -45,7 +45,7 @@ impl TextKeys {
         self.criterion.resemblance
     }
 
-    /// Whether two texts are near if they resemble each other.
+    /// Whether the texts of both keys are near if they resemble each other.
     pub fn are_candidates(&self, other: &Self) -> bool {
         self.criterion.are_candidates(&self.summary, &other.summary)
     }
@@ -59,7 +59,7 @@ impl TextKeys {
         self.criterion.allows_distance(fingerprint.cast_unsigned(), self.summary.fingerprint)
     }
 
-    /// A band as an index has it: with the criterion's option `same` or without.
+    /// One of the criterion's bands as an index has it: with the option `same` or without. Panics if there is none.
     pub fn band(&self, band: usize, has_same: bool) -> i32 {
         if has_same { self.summary.bands[band] } else { self.summary.plain_band(band) }
     }

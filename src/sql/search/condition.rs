@@ -17,7 +17,7 @@ use super::estimate::Estimate;
 use super::near_texts::NearTexts;
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::{Bits, FINGERPRINT_BITS};
-use crate::sql::indexed::fingerprint_column::column_of;
+use crate::sql::indexed::fingerprint_column::column_storing;
 
 /// A condition on the distance of a table's fingerprint from a query, by which the table can be searched.
 #[derive(Clone, Copy)]
@@ -39,7 +39,7 @@ impl DistanceCondition {
     pub fn all_of(relation: BaseRelation) -> Vec<Self> {
         let mut all = Vec::new();
         for condition in relation.conditions() {
-            let Some((fingerprints, max_distance)) = read_near_condition(condition.expression) else { continue };
+            let Some((fingerprints, max_distance)) = read_near_fingerprints(condition.expression) else { continue };
             for (fingerprint, query) in fingerprint_sides(relation, fingerprints) {
                 let Some(outer) = relation.outer([query, max_distance]) else { continue };
                 let estimate = Estimate::new(relation.planner(), [fingerprint, query], expected_distance(max_distance));
@@ -48,16 +48,11 @@ impl DistanceCondition {
         }
         all
     }
-
-    /// Whether the condition is a call of `simhash_near`, whose support function estimates how many rows it selects.
-    pub fn is_call(&self) -> bool {
-        self.condition.expression.call().is_some()
-    }
 }
 
 /// Whether a condition is that two fingerprints, or two texts, are near.
 pub fn is_near_condition(condition: Expression) -> bool {
-    read_near_condition(condition).is_some() || NearTexts::read(condition).is_some()
+    read_near_fingerprints(condition).is_some() || NearTexts::read(condition).is_some()
 }
 
 /// Reads a condition that a distance exceeds a bound, such as the first half of `BETWEEN 0 AND k`. Returns the
@@ -65,16 +60,16 @@ pub fn is_near_condition(condition: Expression) -> bool {
 /// planned.
 pub fn exceeded_distance(condition: Expression) -> Option<(Expression, i32)> {
     let DistanceComparison { distance, strategy, bound, .. } = DistanceComparison::read(condition)?;
-    let included = match strategy {
-        pg_sys::BTGreaterEqualStrategyNumber => 1,
-        pg_sys::BTGreaterStrategyNumber => 0,
+    let largest_excluded = match strategy {
+        pg_sys::BTGreaterEqualStrategyNumber => bound.any_integer().map(|bound| bound.saturating_sub(1)),
+        pg_sys::BTGreaterStrategyNumber => bound.any_integer(),
         _ => return None,
     };
-    Some((distance, bound.any_integer().map_or(-1, |bound| largest_distance(bound.saturating_sub(included)))))
+    Some((distance, largest_excluded.map_or(-1, largest_distance)))
 }
 
 /// Reads a condition that two fingerprints are near: the fingerprints and the largest distance.
-fn read_near_condition(condition: Expression) -> Option<([Bits; 2], Expression)> {
+fn read_near_fingerprints(condition: Expression) -> Option<([Bits; 2], Expression)> {
     if let Some((function, arguments)) = condition.call() {
         let &[a, b, max_distance] = &arguments[..] else { return None };
         let types = [pg_sys::INT8OID, pg_sys::INT8OID, pg_sys::INT4OID];
@@ -82,8 +77,7 @@ fn read_near_condition(condition: Expression) -> Option<([Bits; 2], Expression)>
         return Some(([a, b].map(Bits::of_bigint), max_distance));
     }
     let DistanceComparison { fingerprints, strategy, bound, .. } = DistanceComparison::read(condition)?;
-    // For `=`, and for `<` unless the bound is constant, the search also finds other rows: the condition is checked
-    // again.
+    // For `=`, and for `<` unless the bound is constant, the search finds too many rows, which the node filters out.
     let max_distance = match strategy {
         pg_sys::BTLessStrategyNumber => match bound.any_integer() {
             Some(bound) => Expression::constant_from(largest_distance(bound.saturating_sub(1)))?,
@@ -134,10 +128,10 @@ fn stored_column(relation: BaseRelation, fingerprint: Expression) -> Option<Expr
     }
     let table = Relation::open_locked(relation.table());
     let own = fingerprint.as_stored(relation.relid());
-    // A generated column cannot refer to another generated column, so it repeats that column's expression.
+    // A generated column cannot refer to another generated column: it repeats the expression of that column.
     let repeated = || with_generated_columns_replaced(&table, own, |column| column.is_generated);
-    let column = column_of(&table, Bits::of_bigint(own));
-    let column = column.or_else(|| column_of(&table, Bits::of_bigint(repeated())))?;
+    let column = column_storing(&table, Bits::of_bigint(own));
+    let column = column.or_else(|| column_storing(&table, Bits::of_bigint(repeated())))?;
     Some(column.as_variable()?.in_query(relation.relid()))
 }
 

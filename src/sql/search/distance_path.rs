@@ -1,6 +1,7 @@
 //! Paths that search by distance: they find near rows, or return rows nearest first.
 
 use pgrx::pg_sys;
+use postgres::catalog::index::ExpressionForm;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::row_value::RowValue;
 use postgres::expression::Expression;
@@ -13,7 +14,7 @@ use super::nearest::largest_capacity;
 use super::other_options::warn_of_other_fingerprints;
 use super::plan::{DistanceSettings, Role, Search};
 use super::scoped_table::ScopedTable;
-use crate::sql::indexed::layouts::{Layout, ScopedBlock, indexed_blocks, layout_blocks, layouts_of};
+use crate::sql::indexed::layouts::{Layout, ScopedBlock, group_by_layout, indexed_blocks, layout_blocks};
 
 /// Offers the paths for conditions on distances, and for the query's order.
 pub fn offer_by_distance(relation: BaseRelation, conditions: &[DistanceCondition]) {
@@ -86,18 +87,19 @@ impl IndexedFingerprints {
         let (relation, blocks) = (self.relation, self.blocks(fingerprint));
         let tables = ScopedTable::by_scope(relation, outer, blocks, |scoped| (scoped.block.index, &scoped.scope));
         let with_layouts = |(scoped, blocks): (_, Vec<&ScopedBlock>)| {
-            let layouts = layouts_of(blocks.iter().map(|block| &block.block));
+            let layouts = group_by_layout(blocks.iter().map(|block| &block.block));
             IndexedTable { scoped, layouts }
         };
         tables.into_iter().map(with_layouts).collect()
     }
 
-    /// The indexed blocks of a fingerprint.
     fn blocks(&mut self, fingerprint: Expression) -> &[ScopedBlock] {
         let index = self.fingerprints.iter().position(|(own, _)| own.equals(fingerprint)).unwrap_or_else(|| {
-            let value = match fingerprint.as_own_column().filter(|&column| column > 0) {
-                Some(column) => RowValue::Column(column),
-                None => RowValue::Expression(fingerprint.as_stored(self.relation.relid())),
+            // The planner has folded the constants of the query, but not those of a generated column.
+            let stored = fingerprint.as_stored(self.relation.relid());
+            let (value, form) = match fingerprint.as_own_column().filter(|&column| column > 0) {
+                Some(column) => (RowValue::Column(column), ExpressionForm::Stored),
+                None => (RowValue::Expression(stored), ExpressionForm::Planned),
             };
             // A usable index has a block as a key, and the fingerprint as a key or an included column.
             let may_serve = |keys: &[pg_sys::Oid], has_included| {
@@ -105,7 +107,7 @@ impl IndexedFingerprints {
             };
             let indexes = self.relation.indexes(may_serve).into_iter().map(Relation::open_locked);
             let table = Relation::open_locked(self.relation.table());
-            self.fingerprints.push((fingerprint, indexed_blocks(&table, indexes, value)));
+            self.fingerprints.push((fingerprint, indexed_blocks(&table, indexes, value, form)));
             self.fingerprints.len() - 1
         });
         &self.fingerprints[index].1
@@ -127,20 +129,20 @@ impl IndexedTable {
     fn offer_nearest(&self, order: &DistanceOrder) -> Option<()> {
         let rows = self.scoped.rows;
         let full_scan = self.full_scan_cost();
-        // The cost of the full scans after the first one: each finds as many rows as can be stored.
-        let full_scans_cost = |rows: f64| full_scan * (rows / largest_capacity() as f64).floor();
+        // The cost of the full scans after the first one: each finds at most as many rows as can be stored.
+        let further_scans_cost = |rows: f64| full_scan * (rows / largest_capacity() as f64).floor();
         let (steps_cost, rest_cost) = match order.condition {
             Some(DistanceCondition { max_distance, estimate, .. }) => {
                 let (distance, near_rows) = (expected_distance(max_distance), rows * estimate.share(rows));
                 let steps_cost = self.search_cost(distance)?;
-                (steps_cost, full_scans_cost(rows * share_within(distance)) + self.fetch_cost(near_rows))
+                (steps_cost, further_scans_cost(rows * share_within(distance)) + self.fetch_cost(near_rows))
             }
             None => {
                 // Expect the nearest row at the smallest distance at which one row is near by chance.
                 let nearest = (0..64).find(|&distance| rows * share_within(distance) >= 1.0);
                 let steps_cost = nearest.and_then(|nearest| self.search_cost(nearest));
                 let steps_cost = steps_cost.map_or(full_scan, |cost| cost.min(full_scan));
-                (steps_cost, full_scan + full_scans_cost(rows) + self.fetch_cost(rows))
+                (steps_cost, full_scan + further_scans_cost(rows) + self.fetch_cost(rows))
             }
         };
         let max_distance = order.condition.map(|condition| condition.max_distance);

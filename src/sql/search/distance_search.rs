@@ -5,7 +5,7 @@ use postgres::heap::entry_scan::Fetched;
 
 use super::nearest::NearestSearch;
 use super::plan::DistanceSettings;
-use crate::sql::lookup::block_walk::{BlockWalk, Outcome};
+use crate::sql::lookup::block_walk::{BlockWalk, StepRead};
 use crate::sql::lookup::query_indexes::QueryIndexes;
 
 /// Finds near rows, or returns rows nearest first.
@@ -17,9 +17,13 @@ pub struct DistanceSearch {
 
 enum SearchState {
     /// It finds near rows in any order, by steps.
-    Near,
+    Near {
+        max_distance: i32,
+    },
     /// A full scan finds the near rows that the steps have not found.
-    FullScan,
+    FullScan {
+        max_distance: i32,
+    },
     /// It returns rows nearest first.
     Nearest {
         nearest: Box<NearestSearch>,
@@ -31,7 +35,7 @@ enum SearchState {
     Done,
 }
 
-/// The rows that a search is for.
+/// The rows that a search returns.
 pub struct Goal {
     pub query: u64,
     pub max_distance: i32,
@@ -54,12 +58,12 @@ impl DistanceSearch {
         self.walk.indexes.begin(scope.unwrap_or_default());
         self.state = match goal {
             Some(Goal { query, max_distance, nulls_follow }) if max_distance >= 0 => {
-                self.walk.begin(query, max_distance);
+                self.walk.begin(query);
                 if self.is_ordered {
-                    let nearest = Box::new(NearestSearch::new(&self.walk));
+                    let nearest = Box::new(NearestSearch::new(&self.walk, max_distance));
                     SearchState::Nearest { nearest, nulls_follow }
                 } else {
-                    SearchState::Near
+                    SearchState::Near { max_distance }
                 }
             }
             _ => SearchState::Done,
@@ -72,22 +76,21 @@ impl DistanceSearch {
             postgres::interrupts::tick();
             let tid = match &mut self.state {
                 SearchState::Done => return false,
-                SearchState::Near => {
-                    let max_distance = self.walk.max_distance;
+                &mut SearchState::Near { max_distance } => {
                     let full_scan_cost = self.walk.full_scan_cost();
-                    match self.walk.next_of_steps(max_distance, &(0..=max_distance as u32), full_scan_cost) {
-                        Outcome::Entry(entry) if self.walk.fetch(entry) == Fetched::Row => return true,
-                        Outcome::Entry(_) | Outcome::Complete => {}
-                        Outcome::Exhausted if self.walk.growth.complete_within() < max_distance => {
+                    match self.walk.next_of_steps(max_distance, max_distance as u32, full_scan_cost) {
+                        StepRead::Entry(entry) if self.walk.fetch(entry) == Fetched::Row => return true,
+                        StepRead::Entry(_) | StepRead::Complete => {}
+                        StepRead::Exhausted if self.walk.growth.complete_within() < max_distance => {
                             self.walk.begin_full_scan(true);
-                            self.state = SearchState::FullScan;
+                            self.state = SearchState::FullScan { max_distance };
                         }
-                        Outcome::Exhausted => self.state = SearchState::Done,
+                        StepRead::Exhausted => self.state = SearchState::Done,
                     }
                     continue;
                 }
-                SearchState::FullScan => {
-                    match self.walk.next_of_full_scan(&(0..=self.walk.max_distance as u32)) {
+                &mut SearchState::FullScan { max_distance } => {
+                    match self.walk.next_of_full_scan(&(0..=max_distance as u32)) {
                         Some(entry) if self.walk.fetch(entry) == Fetched::Row => return true,
                         Some(_) => {}
                         None => self.state = SearchState::Done,

@@ -8,7 +8,7 @@ use simhash::distance::{hamming, share_within};
 /// chance. With more than one, the planner would prefer a sequential scan for `LIMIT 1`, which it would expect to end
 /// early.
 const EXPECTED_NEAR_ROWS: f64 = 1.0;
-/// The least share of rows that the planner expects to have a near row. It is PostgreSQL's default for a semi-join.
+/// The least share of rows that the planner expects to have a near row: PostgreSQL's default for a semi-join.
 pub const MIN_SHARE_WITH_NEAR_ROW: f64 = 0.5;
 
 /// An estimate of the rows whose fingerprint is near another fingerprint.

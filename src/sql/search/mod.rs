@@ -1,4 +1,4 @@
-//! Searches. [`near`] has the SQL functions.
+//! Searches for near rows. [`near`] has the SQL functions.
 //!
 //! When a query is planned, [`path`] offers scans and corrects the planner's estimates. [`condition`] recognises the
 //! conditions on distances by which a table can be searched, and [`near_texts`] the conditions on texts; [`estimate`]

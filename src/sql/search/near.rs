@@ -28,7 +28,7 @@ fn simhash_near_texts_jsonb(
     query: TextArgument<'_>,
     criterion: RawJsonb<'_>,
 ) -> Result<Option<bool>> {
-    near_texts([content, query], JsonDocument::Jsonb(criterion))
+    are_near([content, query], JsonDocument::Jsonb(criterion))
 }
 
 /// `simhash_near` of texts with the criterion as text. PostgreSQL chooses it for literals and parameters without a
@@ -39,12 +39,7 @@ fn simhash_near_texts_text(
     query: TextArgument<'_>,
     criterion: RawText<'_>,
 ) -> Result<Option<bool>> {
-    near_texts([content, query], JsonDocument::Text(criterion))
-}
-
-fn near_texts(texts: [TextArgument<'_>; 2], criterion: JsonDocument<'_>) -> Result<Option<bool>> {
-    let (criterion, options) = read_text_criterion(criterion)?;
-    are_near(texts, criterion, &options)
+    are_near([content, query], JsonDocument::Text(criterion))
 }
 
 /// The planner support function of `simhash_near`, `hamming`, and the window functions that compare texts. It estimates

@@ -15,7 +15,7 @@ use crate::sql::indexed::recognise::constant_document;
 #[derive(Clone)]
 pub struct NearTexts {
     texts: [Expression; 2],
-    /// The criterion, as the query has it.
+    /// The criterion, a constant, as the query has it.
     pub document: Expression,
     pub criterion: TextCriterion,
     pub options: Options,

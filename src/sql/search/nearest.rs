@@ -12,10 +12,11 @@ use postgres::settings::work_mem;
 use simhash::search::growth::MAX_DISTANCE;
 
 use super::USUAL_DISTANCE;
-use crate::sql::lookup::block_walk::{BlockWalk, NearEntry, Outcome};
+use crate::sql::lookup::block_walk::{BlockWalk, NearEntry, StepRead};
 
 /// A search for the nearest rows, and the entries that it has found and not returned yet.
 pub struct NearestSearch {
+    max_distance: i32,
     /// The tids of near entries, by their distance.
     stored: Vec<Vec<ItemPointerData>>,
     stored_count: usize,
@@ -24,7 +25,7 @@ pub struct NearestSearch {
     capacity: usize,
     /// The distance whose rows are being returned.
     current_distance: i32,
-    /// Everything within this distance has been found and stored.
+    /// Everything within this distance has been found, and is stored or returned.
     complete_within: i32,
     /// Entries farther than this are dropped.
     farthest: i32,
@@ -32,7 +33,7 @@ pub struct NearestSearch {
     /// Number of entries that the steps have found.
     step_entries: u64,
     /// Whether the row of the last of these entries was fetched, and no transaction sees it.
-    is_dead: bool,
+    last_is_dead: bool,
 }
 
 /// How the next entries are found.
@@ -54,26 +55,26 @@ pub fn largest_capacity() -> usize {
 }
 
 impl NearestSearch {
-    /// A search for the nearest rows, by a walk that has begun to look for them.
-    pub fn new(walk: &BlockWalk) -> Self {
+    /// A search for the rows within a distance, nearest first, by a walk that has begun to look for them.
+    pub fn new(walk: &BlockWalk, max_distance: i32) -> Self {
         Self {
+            max_distance,
             stored: vec![Vec::new(); MAX_DISTANCE as usize + 1],
             stored_count: 0,
             capacity: FIRST_CAPACITY.min(largest_capacity()),
             current_distance: 0,
             complete_within: -1,
-            // Store only entries that the steps find before a full scan is cheaper. The full scan finds the farther
-            // ones.
-            farthest: walk.growth.reach(walk.full_scan_cost()).clamp(0, walk.max_distance),
+            // A full scan finds the entries that are farther than steps reach before they cost as much.
+            farthest: walk.growth.reach(walk.full_scan_cost()).clamp(0, max_distance),
             reading: Reading::Steps,
             step_entries: 0,
-            is_dead: false,
+            last_is_dead: false,
         }
     }
 
     /// The tid of the next row, whether the snapshot sees it or not; None at the end.
     pub fn next(&mut self, walk: &mut BlockWalk) -> Option<ItemPointerData> {
-        while self.current_distance <= walk.max_distance {
+        while self.current_distance <= self.max_distance {
             if self.current_distance <= self.complete_within {
                 let tids = &mut self.stored[self.current_distance as usize];
                 if let Some(tid) = tids.pop() {
@@ -103,20 +104,20 @@ impl NearestSearch {
 
     /// Makes the next step. If a full scan is cheaper, full scans come next.
     fn make_step(&mut self, walk: &mut BlockWalk) {
-        let target = (walk.growth.complete_within() + 1).max(USUAL_DISTANCE).min(walk.max_distance);
+        let target = (walk.growth.complete_within() + 1).max(USUAL_DISTANCE).min(self.max_distance);
         let cost_left = walk.full_scan_cost() - walk.growth.spent();
         while let Ok(farthest) = u32::try_from(self.farthest) {
-            match walk.next_of_steps(target, &(0..=farthest), cost_left) {
-                Outcome::Entry(entry) => {
-                    if !self.marks_dead(walk, entry) {
+            match walk.next_of_steps(target, farthest, cost_left) {
+                StepRead::Entry(entry) => {
+                    if !self.mark_if_dead(walk, entry) {
                         self.store(entry);
                     }
                 }
-                Outcome::Complete => {
+                StepRead::Complete => {
                     self.complete_within = walk.growth.complete_within().min(self.farthest);
                     return;
                 }
-                Outcome::Exhausted => {
+                StepRead::Exhausted => {
                     if walk.growth.complete_within() >= target {
                         self.complete_within = self.farthest;
                     }
@@ -127,21 +128,21 @@ impl NearestSearch {
         }
     }
 
-    /// Whether the entry that a step has just found is dead: its row was fetched, no transaction sees it, and the index
-    /// has marked the entry. An entry can be marked only now, and few rows are fetched later. So this fetches one row
-    /// in [`ENTRIES_BETWEEN_FETCHES`], and after a dead row also the next one: there may be many deleted copies.
-    fn marks_dead(&mut self, walk: &mut BlockWalk, entry: NearEntry) -> bool {
+    /// Fetches one row in [`ENTRIES_BETWEEN_FETCHES`], and after a dead row also the next one, because there may be
+    /// many deleted copies: the index can mark the entry of a dead row only now, and few rows are fetched later.
+    /// Returns whether the row was fetched, and no transaction sees it.
+    fn mark_if_dead(&mut self, walk: &mut BlockWalk, entry: NearEntry) -> bool {
         self.step_entries += 1;
-        let is_fetched = self.is_dead || self.step_entries.is_multiple_of(ENTRIES_BETWEEN_FETCHES);
-        self.is_dead = is_fetched && walk.fetch(entry) == Fetched::Dead;
-        self.is_dead
+        let is_fetched = self.last_is_dead || self.step_entries.is_multiple_of(ENTRIES_BETWEEN_FETCHES);
+        self.last_is_dead = is_fetched && walk.fetch(entry) == Fetched::Dead;
+        self.last_is_dead
     }
 
     /// Makes a full scan that stores the entries from the current distance on, up to the capacity.
     fn make_full_scan(&mut self, walk: &mut BlockWalk) {
         self.stored.iter_mut().for_each(|tids| *tids = Vec::new());
         self.stored_count = 0;
-        self.farthest = walk.max_distance;
+        self.farthest = self.max_distance;
         walk.begin_full_scan(false);
         while self.farthest >= self.current_distance {
             let Some(entry) = walk.next_of_full_scan(&(self.current_distance as u32..=self.farthest as u32)) else {
@@ -156,7 +157,7 @@ impl NearestSearch {
         self.reading = Reading::Current;
     }
 
-    /// Grows the capacity. False if it cannot grow.
+    /// Grows the capacity; false if it is already the largest.
     fn grow(&mut self) -> bool {
         let before = self.capacity;
         self.capacity = self.capacity.saturating_mul(8).min(largest_capacity());
@@ -168,7 +169,7 @@ impl NearestSearch {
         push(&mut self.stored[distance as usize], tid);
         self.stored_count += 1;
         while self.stored_count > self.capacity && self.farthest >= 0 {
-            // The rows that are returned next exceed the capacity.
+            // Entries at the current distance are needed next, so grow rather than drop them.
             if self.farthest == self.current_distance && self.grow() {
                 continue;
             }

@@ -21,7 +21,7 @@ use postgres::text::from_server;
 
 use crate::sql::fingerprint::fingerprint_cache;
 use crate::sql::fingerprint::options::read_criterion;
-use crate::sql::functions::ExtensionSchema;
+use crate::sql::functions::{ExtensionSchema, TEXT_AND_OPTIONS};
 use crate::sql::indexed::recognise::{FingerprintCall, constant_document, options_json};
 use crate::sql::indexed::source::shown_literal;
 use crate::sql::lookup::band_indexes::{BandCall, BandIndex, band_indexes};
@@ -92,15 +92,15 @@ pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression])
     let (relid, table) = planner.table_of(text)?;
     let table = Relation::open_locked(table);
     let indexes = band_indexes(&table, table.open_indexes(), ExpressionForm::Planned);
-    let text = text.as_stored(relid);
-    let text_indexes: Vec<_> = indexes.into_iter().filter(|index| index.is_of_text(&table, text)).collect();
+    let stored_text = text.as_stored(relid);
+    let text_indexes: Vec<_> = indexes.into_iter().filter(|index| index.is_of_text(&table, stored_text)).collect();
     let serves = |index: &BandIndex| index.call.options.has_bands_for(&options);
     let other = text_indexes.first().filter(|_| !text_indexes.iter().any(serves))?;
     // SAFETY: get_func_name returns a palloc'd, NUL-terminated name, or null.
-    let function = unsafe { pg_sys::get_func_name(function).as_ref().map(|name| from_server(name)) }?.ok()?;
+    let function_name = unsafe { pg_sys::get_func_name(function).as_ref().map(|name| from_server(name)) }?.ok()?;
     let consequence = "searches by the indexes, and a guard, compare the texts in another way";
     let hint = "Give these options in the criterion.";
-    warn_of_other_index(&table, other.call.document, &function, "bands", consequence, hint)
+    warn_of_other_index(&table, other.call.document, &function_name, "bands", consequence, hint)
 }
 
 /// Warns of conditions on passages by other options than the text's index has. Includes conditions within OR and NOT,
@@ -133,9 +133,9 @@ pub fn warn_of_other_passages(relation: BaseRelation) {
 fn passages_arguments(expression: Expression) -> Option<(Expression, Expression)> {
     let (function, arguments) = expression.call()?;
     let &[text, document] = &arguments[..] else { return None };
-    let schema = ExtensionSchema::beside(function)?;
-    let is_this = schema.function(c"simhash_passages", &[pg_sys::TEXTOID, pg_sys::JSONBOID]) == Some(function);
-    is_this.then_some((text, document))
+    let schema = ExtensionSchema::containing(function)?;
+    let is_passages = schema.function(c"simhash_passages", TEXT_AND_OPTIONS) == Some(function);
+    is_passages.then_some((text, document))
 }
 
 /// Warns that `subject` has other options than the table's indexes on `indexed`. `document` has their options.

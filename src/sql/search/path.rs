@@ -24,7 +24,7 @@ thread_local! {
     static PREVIOUS_HOOK: Cell<pg_sys::set_rel_pathlist_hook_type> = const { Cell::new(None) };
 }
 
-/// Defines the setting, registers the scan, and sets the hooks. Called once, when the library is loaded.
+/// Defines the setting, registers the scan, and sets the hooks. Must be called once, when the library is loaded.
 pub fn initialise() {
     GucRegistry::define_bool_guc(
         c"pg_simhash.enable_scan",
@@ -74,11 +74,11 @@ unsafe extern "C-unwind" fn offer_scans(
     }
 }
 
-/// Corrects the planner's estimates of rows. The planner's default is that a third of the rows fulfils a condition with
-/// `<=`.
+/// Corrects the planner's estimates of rows. For a condition with `<=`, its default is a third of the rows.
 fn correct_estimates(relation: BaseRelation, conditions: &[DistanceCondition], texts: &TextPaths) {
     let mut estimates = texts.estimates();
-    for near in conditions.iter().filter(|near| !near.is_call()) {
+    // The support function of `simhash_near` estimates its calls.
+    for near in conditions.iter().filter(|near| near.condition.expression.call().is_none()) {
         let rows = relation.planner().rows_of_largest([near.fingerprint, near.query]);
         let (share, share_of_outer) = (near.estimate.share(rows), near.estimate.share_with_near_row(rows));
         estimates.push(ConditionEstimate { condition: near.condition, share, share_of_outer });

@@ -73,11 +73,11 @@ impl Settings {
     pub fn indexes(&self) -> Vec<(Oid, i16)> {
         match &self.search {
             Search::Distance(DistanceSettings { layouts, .. }) => {
-                layouts.iter().flatten().map(|indexed| (indexed.index, indexed.fingerprint)).collect()
+                layouts.iter().flatten().map(|indexed| (indexed.index, indexed.fingerprint_attnum)).collect()
             }
             Search::Bands { indexes, .. } => {
-                let fingerprint = BandIndex::fingerprint_attnum(self.scope.len());
-                indexes.iter().map(|&index| (index, fingerprint)).collect()
+                let fingerprint_attnum = BandIndex::fingerprint_attnum(self.scope.len());
+                indexes.iter().map(|&index| (index, fingerprint_attnum)).collect()
             }
         }
     }
@@ -95,7 +95,7 @@ impl Settings {
         unsafe { pg_sys::lappend(std::ptr::null_mut(), pg_sys::makeString(json.as_pg_cstr()).cast()) }
     }
 
-    /// Reads a list that [`Settings::to_list`] has made; None if it is invalid.
+    /// Reads the settings; None if another version of the library has made the list.
     ///
     /// # Safety
     /// The list was made by `to_list`, or is a copy of such a list.

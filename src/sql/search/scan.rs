@@ -67,8 +67,8 @@ impl NearScan {
             let slot = prepare_slot(node);
             let (context, parent) = (node.ss.ps.ps_ExprContext, &raw mut node.ss.ps);
             let expressions = expressions(plan.custom_exprs);
-            let role_expressions = |role| settings.of_role(&expressions, role);
-            let values: Vec<_> = role_expressions(Role::Scope).collect();
+            let of_role = |role| settings.of_role(&expressions, role);
+            let values: Vec<_> = of_role(Role::Scope).collect();
             let scope = (!values.is_empty()).then(|| ScopeConditions::new(&settings.scope, &values, parent));
             let search = (!is_explain_only).then(|| {
                 let open_indexes = QueryIndexes::open(table, snapshot, slot, settings.indexes());
@@ -78,14 +78,14 @@ impl NearScan {
                         RunningSearch::Distance(DistanceSearch::new(settings, pages.into(), open_indexes))
                     }
                     Search::Bands { indexes, has_same } => {
-                        let document = role_expressions(Role::Criterion).find_map(constant_document);
+                        let document = of_role(Role::Criterion).find_map(constant_document);
                         let criterion = document.and_then(|document| read_text_criterion(document).ok());
                         let criterion = criterion.unwrap_or_else(|| raise_unreadable_plan());
                         RunningSearch::Bands(BandWalk::new(open_indexes, indexes.len(), *has_same), criterion)
                     }
                 }
             });
-            let compile = |role| Some(pg_sys::ExecInitExpr(role_expressions(role).next()?.as_ptr().cast(), parent));
+            let compile = |role| Some(pg_sys::ExecInitExpr(of_role(role).next()?.as_ptr().cast(), parent));
             let (query, max_distance) = (compile(Role::Query), compile(Role::MaxDistance));
             let expressions = GoalExpressions { query, max_distance, context };
             Self { settings, expressions, scope, slot, search, has_begun: false, reported: Work::default() }

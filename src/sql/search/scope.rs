@@ -8,7 +8,7 @@ use super::plan::ScopeKey;
 
 /// The conditions that define a scope. Their values are evaluated when a search begins.
 pub struct ScopeConditions {
-    /// The scan keys, each with the expression of its value.
+    /// The scan keys without their values, each with the expression of its value.
     keys: Vec<(pg_sys::ScanKeyData, *mut pg_sys::ExprState)>,
     /// Its memory holds the values of the running search.
     context: *mut pg_sys::ExprContext,

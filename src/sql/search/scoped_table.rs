@@ -1,5 +1,5 @@
-//! Searches within a scope: the columns before the block or the band in an index, such as a tenant's number, equal
-//! values of the query. A search uses indexes of the same scope together.
+//! Searches within a scope: the query has values for the columns before the block or the band in an index, such as a
+//! tenant's number. A search uses indexes of the same scope together.
 
 use std::collections::BTreeSet;
 
@@ -9,6 +9,11 @@ use postgres::planner::base_relation::{BaseRelation, Costs, Equality, Outer};
 
 use super::custom_scan::{self, path_lists};
 use super::plan::{Role, ScopeKey, Search, Settings};
+
+/// The number of pages that a descent reads, from the root to the leaf: the depth for a million entries.
+const PAGES_OF_DESCENT: f64 = 3.0;
+/// The operator calls that a page costs: DEFAULT_PAGE_CPU_MULTIPLIER in PostgreSQL's selfuncs.c.
+const OPERATORS_PER_PAGE: f64 = 50.0;
 
 /// A table that is searched within one scope.
 pub struct ScopedTable {
@@ -77,8 +82,8 @@ impl ScopedTable {
         let scope = self.equalities.iter().map(|equality| (Role::Scope, equality.comparison.value));
         let (roles, expressions): (Vec<_>, Vec<_>) = expressions.into_iter().chain(scope).unzip();
         let settings = Settings { roles, scope: self.equalities.iter().map(scope_key).collect(), search };
-        let of_conditions = self.condition_cost.startup;
-        let costs = Costs { startup: of_conditions + costs.startup, total: of_conditions + costs.total };
+        let conditions_startup = self.condition_cost.startup;
+        let costs = Costs { startup: conditions_startup + costs.startup, total: conditions_startup + costs.total };
         // SAFETY: the list is made here, and the expressions are valid.
         let append = |list, expression: &Expression| unsafe { pg_sys::lappend(list, expression.as_ptr().cast()) };
         let lists = path_lists(expressions.iter().fold(std::ptr::null_mut(), append), settings.to_list());
@@ -90,21 +95,21 @@ impl ScopedTable {
     /// reading `leaves` of the pages and `entries` entries.
     pub fn look_up_cost(&self, descents: f64, leaves: f64, pages: f64, entries: f64) -> f64 {
         let (random_page_cost, _) = self.relation.page_costs();
-        let leaves = self.relation.pages_fetched(leaves.min(pages), pages, self.outer);
+        let fetched_leaves = self.relation.pages_fetched(leaves.min(pages), pages, self.outer);
         // btcostestimate in selfuncs.c does the same: charge a descent for the comparisons in an index of all rows, and
         // for each page. SAFETY: the settings are plain numbers.
         let (operator_cost, entry_cost) = unsafe { (pg_sys::cpu_operator_cost, pg_sys::cpu_index_tuple_cost) };
-        let descent_cost = operator_cost * (self.relation.rows().log2().ceil() + PAGES_OF_DESCENT * PAGE_OPERATORS);
-        descents * descent_cost + leaves * random_page_cost + entries * (entry_cost + operator_cost)
+        let descent_cost = operator_cost * (self.relation.rows().log2().ceil() + PAGES_OF_DESCENT * OPERATORS_PER_PAGE);
+        descents * descent_cost + fetched_leaves * random_page_cost + entries * (entry_cost + operator_cost)
     }
 
     /// The cost of fetching and returning rows, which are on `pages` pages.
     pub fn fetch_cost(&self, rows: f64, pages: f64) -> f64 {
         let (random_page_cost, _) = self.relation.page_costs();
-        let pages = self.relation.pages_fetched(pages, self.relation.pages(), self.outer);
+        let fetched_pages = self.relation.pages_fetched(pages, self.relation.pages(), self.outer);
         // SAFETY: the setting is a plain number.
         let row_cost = unsafe { pg_sys::cpu_tuple_cost } + self.condition_cost.per_tuple;
-        pages * random_page_cost + rows * row_cost
+        fetched_pages * random_page_cost + rows * row_cost
     }
 }
 
@@ -123,8 +128,3 @@ fn scope_values(
     };
     conditions.iter().enumerate().map(choose).collect()
 }
-
-/// The number of pages that a descent reads, from the root to the leaf. Assumes the depth for a million entries.
-const PAGES_OF_DESCENT: f64 = 3.0;
-/// DEFAULT_PAGE_CPU_MULTIPLIER in PostgreSQL's selfuncs.c.
-const PAGE_OPERATORS: f64 = 50.0;

@@ -37,7 +37,7 @@ struct TextSearch {
 }
 
 thread_local! {
-    /// The last queries whose values were known, the latest first. The planner asks for them once for each partition.
+    /// The last queries with known values, the most recently used first. Each partition of a table needs their keys.
     static CACHED_QUERIES: RefCell<Vec<CachedQuery>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -49,10 +49,10 @@ struct CachedQuery {
     keys: Option<TextKeys>,
 }
 
-/// How many queries are cached, for a statement that has several.
+/// The number of queries that are cached, for a statement that has several.
 const MAX_CACHED_QUERIES: usize = 4;
 /// The longest query that is cached, in bytes.
-const MAX_CACHED_BYTES: usize = 1 << 20;
+const MAX_CACHED_QUERY_BYTES: usize = 1 << 20;
 /// The share of the candidates that have the same numbers: PostgreSQL's default for an equality without statistics.
 const SHARE_SAME_NUMBERS: f64 = 1.0 / 200.0; // DEFAULT_NUM_DISTINCT of utils/selfuncs.h
 
@@ -90,12 +90,12 @@ impl TextPaths {
         }
     }
 
-    /// The estimates of the conditions with statistics.
+    /// The estimates of the conditions for which there are statistics.
     pub fn estimates(&self) -> Vec<ConditionEstimate> {
         let rows = self.relation.rows();
         let estimates = self.searches.iter().filter_map(|search| {
             let TextCondition { query_condition: condition, text, query, .. } = search.condition;
-            // A row has one copy of its own in the other table of a join, and others in proportion to the rows.
+            // The other table of a join has one copy of a row, whatever its size. Other near rows grow with its size.
             let others = search.near_rows(rows)? - 1.0;
             let share = others / rows + 1.0 / self.relation.planner().rows_of_largest([text, query]).max(rows);
             Some(ConditionEstimate { condition, share, share_of_outer: others.clamp(MIN_SHARE_WITH_NEAR_ROW, 1.0) })
@@ -145,8 +145,8 @@ impl TextSearch {
         let (relation, bands) = (table.relation, indexes.len() as f64);
         // Each band has about as many entries as there are candidates.
         let candidates = (table.rows * self.shares[usize::from(has_same)].unwrap_or(0.0)).max(1.0);
-        let pages = indexes.iter().filter_map(|index| relation.index_pages(*index));
-        let (pages, leaves) = pages.fold((0.0, 0.0), |(all, leaves), pages| {
+        let page_counts = indexes.iter().filter_map(|index| relation.index_pages(*index));
+        let (pages, leaves) = page_counts.fold((0.0, 0.0), |(all, leaves), pages| {
             (all + pages, leaves + (candidates * pages / relation.rows()).ceil())
         });
         // A btree has entries with equal keys in the order of their tids, and so of the pages.
@@ -199,20 +199,20 @@ fn share_near(
 fn cached_keys(text: TextArgument<'_>, criterion: TextCriterion, options: &Options) -> Option<TextKeys> {
     let identity = text.identity();
     CACHED_QUERIES.with_borrow_mut(|queries| {
-        let is_this = |query: &CachedQuery| {
+        let is_same = |query: &CachedQuery| {
             query.text.has_identity(identity) && query.criterion == criterion && query.options == *options
         };
-        if let Some(position) = queries.iter().position(is_this) {
+        if let Some(position) = queries.iter().position(is_same) {
             queries[..=position].rotate_right(1);
             return queries[0].keys.clone();
         }
-        let mut query = CachedText::default();
-        if !query.store(identity, MAX_CACHED_BYTES) {
+        let mut cached_text = CachedText::default();
+        if !cached_text.store(identity, MAX_CACHED_QUERY_BYTES) {
             return None;
         }
         let keys = TextKeys::of(text, criterion, options).ok().flatten();
         queries.truncate(MAX_CACHED_QUERIES - 1);
-        queries.insert(0, CachedQuery { text: query, criterion, options: options.clone(), keys: keys.clone() });
+        queries.insert(0, CachedQuery { text: cached_text, criterion, options: options.clone(), keys: keys.clone() });
         keys
     })
 }

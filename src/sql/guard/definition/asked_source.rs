@@ -22,7 +22,7 @@ use super::searched_texts::{index_call, indexed_bands, no_bands, other_options};
 use super::source::{as_text, parse_asked, source_sql, with_plain_columns};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
-use crate::sql::indexed::fingerprint_column::{check_is_stored, column_of, is_made_from};
+use crate::sql::indexed::fingerprint_column::{check_is_stored, column_storing, is_made_from};
 use crate::sql::indexed::recognise::{FingerprintCall, block_keys};
 use crate::sql::indexed::source::shown_literal;
 use crate::sql::lookup::band_indexes::BandIndex;
@@ -153,7 +153,8 @@ fn indexed_fingerprints(table: &Relation) -> Vec<RowValue> {
     for index in table.open_indexes().filter_map(read_index) {
         for fingerprint in block_keys(table, &index).map(|key| key.call.fingerprint) {
             let bits = Bits::of_bigint(fingerprint);
-            let column = fingerprint.as_own_column().or_else(|| column_of(table, bits).map(|column| column.attnum));
+            let column =
+                fingerprint.as_own_column().or_else(|| column_storing(table, bits).map(|column| column.attnum));
             if !fingerprints.iter().any(|(other, _)| other.equals(bits)) {
                 fingerprints.push((bits, column.map_or(RowValue::Expression(fingerprint), RowValue::Column)));
             }

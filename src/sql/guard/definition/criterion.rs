@@ -12,7 +12,7 @@ use simhash::fingerprint::invalid_options::OPTION_KEYS;
 use simhash::fingerprint::options::Options;
 
 use crate::sql::fingerprint::options::{
-    JsonDocument, laid_over, read_criterion, reject_weights_of_table, unfit_criterion,
+    JsonDocument, merged, read_criterion, reject_weights_of_table, unfit_criterion,
 };
 
 /// The criterion of a guard: what it compares, and which rows are near.
@@ -48,7 +48,7 @@ impl GuardCriterion {
     pub fn to_json(&self) -> Result<String> {
         match self {
             Self::Texts(GuardedTexts { criterion: TextCriterion { resemblance, bands }, json, .. }) => {
-                laid_over(&format!(r#"{{"resemblance": {resemblance}, "bands": {bands}}}"#), json)
+                merged(&format!(r#"{{"resemblance": {resemblance}, "bands": {bands}}}"#), json)
             }
             Self::Distance(max_distance) => Ok(format!(r#"{{"resemblance": null, "max_distance": {max_distance}}}"#)),
         }
@@ -109,7 +109,7 @@ impl AskedCriterion {
                 "Texts are compared by their resemblance. For fingerprints, give {\"resemblance\": null} too.",
             ));
         }
-        let json = laid_over(&self.json, options)?;
+        let json = merged(&self.json, options)?;
         let document = parse_document(&json)?;
         let criterion = document.for_texts().map_err(unfit_criterion)?;
         Ok(GuardedTexts { criterion, options: document.options, json })

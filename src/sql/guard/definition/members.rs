@@ -12,7 +12,7 @@ use super::guard_expression::GuardExpressions;
 use super::mark_check::set_mark_columns;
 use super::searched_table::SearchedTable;
 use super::source::check_has_source_of;
-use crate::sql::functions::{ExtensionSchema, SIMHASH_BAND, SIMHASH_BLOCK};
+use crate::sql::functions::{BAND_ARGUMENTS, BLOCK_ARGUMENTS, ExtensionSchema};
 
 /// A guarded table and its partitions, all of them locked.
 pub struct Members {
@@ -55,7 +55,7 @@ impl Members {
     /// The tables in `with_rows`, ready to be searched. An error if one of them cannot be searched, or has another
     /// source.
     pub fn searched(&self, arguments: &Arguments, schema: Option<ExtensionSchema>) -> Result<Vec<SearchedTable>> {
-        let needed = [(c"simhash_band", SIMHASH_BAND), (c"simhash_block", SIMHASH_BLOCK)];
+        let needed = [(c"simhash_band", BAND_ARGUMENTS), (c"simhash_block", BLOCK_ARGUMENTS)];
         let has_all = |own: &ExtensionSchema| needed.iter().all(|(name, types)| own.function(name, types).is_some());
         let Some(schema) = schema.filter(has_all) else {
             let message = "pg_simhash lacks functions here that its library needs";

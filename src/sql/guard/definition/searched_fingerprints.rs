@@ -15,7 +15,7 @@ use simhash::search::growth::{ExpectedWork, Growth};
 use super::row_key::RowKey;
 use super::scope::GuardScope;
 use crate::sql::indexed::fingerprint_column::check_is_stored;
-use crate::sql::indexed::layouts::{Layout, ScopedBlock, blocks_in, layout_blocks, layouts_of};
+use crate::sql::indexed::layouts::{Layout, ScopedBlock, group_by_layout, indexed_blocks, layout_blocks};
 
 /// The layouts by which a guard looks up the fingerprints of a table, all within one scope.
 pub struct SearchedFingerprints {
@@ -44,7 +44,7 @@ impl SearchedFingerprints {
     /// look up each value of this column.
     pub fn read(table: &Relation, source: Expression, scope: &GuardScope, max_distance: i32) -> Result<Self> {
         let fingerprint = fingerprint(table, source)?;
-        let blocks = blocks_in(table, table.open_indexes(), fingerprint, ExpressionForm::Stored);
+        let blocks = indexed_blocks(table, table.open_indexes(), fingerprint, ExpressionForm::Stored);
         let columns: Vec<_> = scope.attnums().collect();
         let is_usable = |scoped: &&ScopedBlock| {
             !scoped.block.is_partial && scoped.has_default_equality && scoped.is_within(&columns)
@@ -55,7 +55,7 @@ impl SearchedFingerprints {
         // None if the indexes of a scope do not serve the distance, an error if they do so with too much work.
         let serve = |leading: &Vec<i16>| {
             let layouts =
-                layouts_of(usable.iter().filter(|scoped| scoped.scope == *leading).map(|scoped| &scoped.block));
+                group_by_layout(usable.iter().filter(|scoped| scoped.scope == *leading).map(|scoped| &scoped.block));
             let growth = |rows| Growth::new(rows, layout_blocks(&layouts));
             let nominal = growth(NOMINAL_ROWS).total(max_distance)?;
             if nominal.probes > MAX_PROBES_OF_SEARCH || nominal.entries > MAX_SHARE_OF_ROWS * NOMINAL_ROWS {
