@@ -1,4 +1,4 @@
-//! Expressions that run nothing but code that PostgreSQL itself ships.
+//! Checks that an expression runs nothing but code that PostgreSQL itself ships.
 //!
 //! Such code means the same in every session. Other code may not: PL/pgSQL, for example, looks up the names of types
 //! when a session first calls a function, and finds those that the session has made.
@@ -8,7 +8,7 @@ use pgrx::pg_sys::{self, NodeTag, Oid};
 use crate::catalog::types::type_name;
 use crate::error::Result;
 use crate::expression::Expression;
-use crate::text::from_server;
+use crate::server_string::server_string_from_c;
 
 /// The stable functions that are allowed: the time of the transaction, and arithmetic and comparisons of times, which
 /// depend on the setting TimeZone alone.
@@ -89,8 +89,9 @@ pub enum DependsOn {
     RowAndWriter,
 }
 
-/// The first code in an expression, at any depth, that PostgreSQL does not ship or that is not allowed, for a message:
-/// `function app.f(text)`. None if there is none. Functions for which `is_own` is true count as PostgreSQL's.
+/// Finds code in an expression, at any depth, that PostgreSQL does not ship or that is not allowed, and returns what it
+/// is, for a message: `function app.f(text)`. None if there is none. Functions for which `is_own` is true count as
+/// PostgreSQL's.
 ///
 /// PostgreSQL finds its own objects first, whatever else has their names. The name of another function or operator may
 /// later mean something else in the same expression: somebody creates a function whose arguments fit better, or a type.
@@ -105,63 +106,80 @@ pub fn foreign_code(
 ) -> Result<Option<String>> {
     let parts = expression.parts();
     let only_read: Vec<_> = parts.iter().filter_map(|&part| only_read_argument(part)).chain([expression]).collect();
-    let is_refused = |function: &Oid| {
-        // SAFETY: func_volatile looks up a system cache; the function is in a valid expression.
-        let is_immutable = || unsafe { pg_sys::func_volatile(*function) } as u8 == pg_sys::PROVOLATILE_IMMUTABLE;
-        let is_in = |list: &[u32]| list.contains(&function.to_u32());
-        let is_allowed = is_in(&ALLOWED_STABLE)
-            || depends_on == DependsOn::RowAndWriter && is_in(&ALLOWED_OF_WRITER)
-            || is_immutable() && !is_in(&REFUSED_IMMUTABLE);
-        !(is_allowed && (is_built_in(*function) || is_own(*function)))
-    };
     for part in parts {
-        if let Some(function) = part.functions().into_iter().find(is_refused) {
-            // SAFETY: format_procedure accepts any OID, and returns a NUL-terminated name.
-            return Ok(Some(format!("function {}", unsafe { from_server(pg_sys::format_procedure(function)) }?)));
-        }
-        if let Some(operator) = part.operator().filter(|&operator| !is_built_in(operator))
-            && !part.functions().into_iter().all(&is_own)
-        {
-            // SAFETY: format_operator accepts any OID, and returns a NUL-terminated name.
-            return Ok(Some(format!("operator {}", unsafe { from_server(pg_sys::format_operator(operator)) }?)));
-        }
-        let collation = part.node::<pg_sys::CollateExpr>().map(|node| node.collOid);
-        if let Some(collation) = collation.filter(|collation| collation.to_u32() >= pg_sys::FirstNormalObjectId) {
-            // SAFETY: the collation is in a valid expression, so it has a NUL-terminated name.
-            return Ok(Some(format!("collation {}", unsafe { from_server(pg_sys::get_collation_name(collation)) }?)));
-        }
-        let is_read = matches!(part.tag(), NodeTag::T_Var | NodeTag::T_FieldSelect)
+        let is_only_read = matches!(part.tag(), NodeTag::T_Var | NodeTag::T_FieldSelect)
             && only_read.iter().any(|read| read.is_same_node(part));
-        let is_other = |data_type: &Oid| !is_allowed_type(*data_type) || is_other_text_search(part, *data_type);
-        if let Some(data_type) = part.any_value_type().filter(|data_type| !is_read && is_other(data_type)) {
-            return Ok(Some(format!("type {}", type_name(data_type)?)));
-        }
-        if !is_allowed_kind(part, depends_on) {
-            return Ok(Some(format!("{:?}", part.tag()).replace("T_", "an expression of the kind ")));
+        if let Some(code) = foreign_code_of_node(part, depends_on, is_only_read, &is_own)? {
+            return Ok(Some(code));
         }
     }
     Ok(None)
 }
 
-/// Whether PostgreSQL ships a function or a type. Nobody can drop it.
+/// As [`foreign_code`], of a single node.
+fn foreign_code_of_node(
+    node: Expression,
+    depends_on: DependsOn,
+    is_only_read: bool,
+    is_own: impl Fn(Oid) -> bool,
+) -> Result<Option<String>> {
+    let is_refused =
+        |&function: &Oid| !is_allowed_function(function, depends_on) || !(is_built_in(function) || is_own(function));
+    // SAFETY: the functions that format names return NUL-terminated ones.
+    let described = |kind, name| Ok(Some(format!("{kind} {}", unsafe { server_string_from_c(name) }?)));
+    if let Some(function) = node.functions().into_iter().find(is_refused) {
+        // SAFETY: format_procedure accepts any OID.
+        return described("function", unsafe { pg_sys::format_procedure(function) });
+    }
+    if let Some(operator) = node.operator().filter(|&operator| !is_built_in(operator))
+        && !node.functions().into_iter().all(is_own)
+    {
+        // SAFETY: format_operator accepts any OID.
+        return described("operator", unsafe { pg_sys::format_operator(operator) });
+    }
+    let collation = node.node::<pg_sys::CollateExpr>().map(|node| node.collOid);
+    if let Some(collation) = collation.filter(|collation| collation.to_u32() >= pg_sys::FirstNormalObjectId) {
+        // SAFETY: the collation is in a valid expression, so it has a name.
+        return described("collation", unsafe { pg_sys::get_collation_name(collation) });
+    }
+    let is_foreign = |data_type: &Oid| !is_allowed_type(*data_type) || is_foreign_text_search(node, *data_type);
+    if let Some(data_type) = node.any_value_type().filter(|data_type| !is_only_read && is_foreign(data_type)) {
+        return Ok(Some(format!("type {}", type_name(data_type)?)));
+    }
+    let has_allowed_kind = is_allowed_kind(node, depends_on);
+    Ok((!has_allowed_kind).then(|| format!("{:?}", node.tag()).replace("T_", "an expression of the kind ")))
+}
+
+/// Whether a function, if PostgreSQL ships it, depends on nothing else than `depends_on`.
+fn is_allowed_function(function: Oid, depends_on: DependsOn) -> bool {
+    let is_in = |list: &[u32]| list.contains(&function.to_u32());
+    // SAFETY: func_volatile looks up a system cache; the function is in a valid expression.
+    let is_immutable = || unsafe { pg_sys::func_volatile(function) } as u8 == pg_sys::PROVOLATILE_IMMUTABLE;
+    is_in(&ALLOWED_STABLE)
+        || depends_on == DependsOn::RowAndWriter && is_in(&ALLOWED_OF_WRITER)
+        || is_immutable() && !is_in(&REFUSED_IMMUTABLE)
+}
+
+/// Whether PostgreSQL ships a function, an operator or a type, so that nobody can drop it.
 fn is_built_in(object: Oid) -> bool {
     object.to_u32() < pg_sys::FirstUnpinnedObjectId
 }
 
-/// Whether values of a type are handled by PostgreSQL's own code alone, at any depth.
+/// Whether only PostgreSQL's own code handles values of a type: PostgreSQL ships it, or it is an enum, or an array of
+/// such a type.
 pub fn is_allowed_type(data_type: Oid) -> bool {
     // SAFETY: look-ups in system caches.
     let (is_enum, element) = unsafe { (pg_sys::type_is_enum(data_type), pg_sys::get_element_type(data_type)) };
     is_built_in(data_type) || is_enum || element != Oid::INVALID && is_allowed_type(element)
 }
 
-/// Whether a node of this type is a text search configuration or dictionary, except a constant that PostgreSQL ships.
-fn is_other_text_search(node: Expression, data_type: Oid) -> bool {
+/// Whether a node of this type is a text search configuration or dictionary, but not a constant that PostgreSQL ships.
+fn is_foreign_text_search(node: Expression, data_type: Oid) -> bool {
     let is_shipped = |(_, value): (_, pg_sys::Datum)| (value.value() as u32) < pg_sys::FirstNormalObjectId;
     matches!(data_type, pg_sys::REGCONFIGOID | pg_sys::REGDICTIONARYOID) && !node.constant().is_some_and(is_shipped)
 }
 
-/// The argument of a node that only reads it.
+/// The argument of a node that only reads it; None for other nodes.
 fn only_read_argument(node: Expression) -> Option<Expression> {
     let relabelled = node.node::<pg_sys::RelabelType>().map(|node| node.arg);
     let selected_from = || node.node::<pg_sys::FieldSelect>().map(|node| node.arg);

@@ -15,7 +15,8 @@ use super::ffi::guarded;
 use super::json::RawJsonb;
 use super::list::{members, nodes};
 use super::memory::push;
-use super::text::{RawText, TextArgument, from_server};
+use super::server_string::server_string_from_c;
+use super::text::{RawText, TextArgument};
 
 /// A valid expression node (PostgreSQL's `nodes/primnodes.h`), which lives as long as anything that is read from it.
 ///
@@ -314,7 +315,7 @@ impl Expression {
         // SAFETY: the expression refers to columns of the open table, with varno 1. The result is NUL-terminated.
         unsafe {
             let context = pg_sys::deparse_context_for(alias.unwrap_or_default().as_ptr(), table.oid());
-            from_server(pg_sys::deparse_expression(self.as_ptr(), context, alias.is_some(), false))
+            server_string_from_c(pg_sys::deparse_expression(self.as_ptr(), context, alias.is_some(), false))
         }
     }
 

@@ -14,7 +14,7 @@ use crate::ffi::errcontext_msg;
 use crate::list::nodes;
 use crate::literals::Literals;
 use crate::memory::OnDrop;
-use crate::text::to_server;
+use crate::server_string::to_server_cstring;
 
 /// The argument of a command that is an expression.
 #[derive(Clone, Copy)]
@@ -76,7 +76,7 @@ fn parse(table: &Relation, sql: &str, argument: Argument<'_>, kind: Kind) -> Res
         Kind::Value | Kind::Condition => (ParseExprKind::EXPR_KIND_WHERE, Some(Literals::default())),
     };
     // The line break ends a comment.
-    let query = to_server(&format!("SELECT ({sql}\n)"))?;
+    let query = to_server_cstring(&format!("SELECT ({sql}\n)"))?;
     let name = argument.name.to_string_lossy();
     let not_one_expression =
         || user_error(PgSqlErrorCode::ERRCODE_SYNTAX_ERROR, format!("{name} must be one expression"));

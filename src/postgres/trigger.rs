@@ -8,8 +8,8 @@ use super::call::Call;
 use super::catalog::relation::Relation;
 use super::error::{ErrorReport, Explain, Result, user_error};
 use super::heap::row::Row;
+use super::server_string::server_string_from_c;
 use super::spi::query_strings;
-use super::text::from_server;
 
 /// An INSERT or UPDATE of a row, before which a trigger function is called. Valid until the call ends.
 pub struct RowEvent<'a> {
@@ -94,7 +94,7 @@ impl<'a> RowEvent<'a> {
 
     pub fn trigger_name(&self) -> Result<String> {
         // SAFETY: a trigger has a NUL-terminated name.
-        unsafe { from_server(self.trigger().tgname) }
+        unsafe { server_string_from_c(self.trigger().tgname) }
     }
 
     pub fn arguments(&self) -> Vec<&CStr> {

@@ -11,7 +11,7 @@ use super::column::{Column, attnum_of};
 use super::relation::{Relation, relation_name};
 use crate::error::{Explain, Result, not_supported};
 use crate::expression::Expression;
-use crate::text::to_server;
+use crate::server_string::to_server_cstring;
 
 /// Where Citus stores the rows of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,8 @@ pub fn table_of_shard(shard: &Relation) -> Result<Option<Oid>> {
     let Some(table) = table_with_shard(number) else { return Ok(None) };
     let Some(table_name) = relation_name(table)? else { return Ok(None) };
     // Citus shortens a name that would be too long with the number.
-    let is_shortened = to_server(&table_name)?.count_bytes() + name.len() - stem.len() >= pg_sys::NAMEDATALEN as usize;
+    let is_shortened =
+        to_server_cstring(&table_name)?.count_bytes() + name.len() - stem.len() >= pg_sys::NAMEDATALEN as usize;
     // SAFETY: a look-up in a system cache.
     let schema = unsafe { pg_sys::get_rel_namespace(table) };
     Ok((shard.schema() == schema && (stem == table_name || is_shortened)).then_some(table))

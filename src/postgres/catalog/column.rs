@@ -9,7 +9,7 @@ use super::relation::Relation;
 use crate::error::{Result, user_error};
 use crate::expression::{Expression, OWN_VARNO};
 use crate::ffi::attribute;
-use crate::text::{from_bytes, from_server, to_server};
+use crate::server_string::{server_string, server_string_from_c, to_server_cstring};
 
 /// A column, as pg_attribute describes it.
 pub struct Column {
@@ -58,7 +58,7 @@ impl Column {
 
     /// The column with this name; None if it does not exist or is a system column.
     pub fn find(table: &Relation, name: &str) -> Result<Option<Self>> {
-        Ok(attnum_of(table.oid(), &to_server(name)?).and_then(|attnum| Self::at(table, attnum)))
+        Ok(attnum_of(table.oid(), &to_server_cstring(name)?).and_then(|attnum| Self::at(table, attnum)))
     }
 
     /// The column of another table, such as a partition, with the same name.
@@ -76,7 +76,7 @@ impl Column {
     }
 
     pub fn name(&self) -> Result<String> {
-        from_bytes(self.name.to_bytes())
+        server_string(self.name.to_bytes())
     }
 
     /// The name in the server's encoding.
@@ -87,7 +87,7 @@ impl Column {
     /// The name of the type in SQL, with its type modifier.
     pub fn type_name(&self) -> Result<String> {
         // SAFETY: format_type_with_typemod returns a palloc'd, NUL-terminated name.
-        unsafe { from_server(pg_sys::format_type_with_typemod(self.data_type, self.type_modifier)) }
+        unsafe { server_string_from_c(pg_sys::format_type_with_typemod(self.data_type, self.type_modifier)) }
     }
 
     /// A reference to the column, as in stored expressions of its table.

@@ -9,11 +9,11 @@ use super::partition::with_inheritors;
 use super::relation::{ACCESS_SHARE, NO_LOCK, Relation};
 use super::row_value::RowValue;
 use super::statistics::{has_zero_target, read_statistics};
-use super::types::btree_family;
+use super::types::btree_operator_family;
 use crate::error::Result;
 use crate::expression::{Expression, expressions};
+use crate::server_string::server_string;
 use crate::spi::query_strings;
-use crate::text::from_bytes;
 
 /// An index, as it was when it was read.
 pub struct Index {
@@ -110,7 +110,7 @@ impl Index {
     }
 
     pub fn name(&self) -> Result<String> {
-        from_bytes(self.name.to_bytes())
+        server_string(self.name.to_bytes())
     }
 
     /// Whether the index is not valid and can be dropped alone. A failed command leaves such an index. An index that
@@ -133,7 +133,7 @@ impl Index {
 impl IndexKey {
     /// Whether the index compares the key, which is this column, by the column's type and collation.
     pub fn is_compared_as(&self, column: &Column) -> bool {
-        self.collation == column.collation && btree_family(column.data_type) == Some(self.family)
+        self.collation == column.collation && btree_operator_family(column.data_type) == Some(self.family)
     }
 }
 

@@ -26,7 +26,7 @@ use super::relation::{ACCESS_SHARE, ROW_SHARE, Relation, relation_name};
 use super::row_lock::{RowLock, lock_row};
 use crate::error::{Result, user_error};
 use crate::expression::Expression;
-use crate::text::from_server;
+use crate::server_string::server_string_from_c;
 
 /// Locks a schema's name, and returns it; an error if the schema does not exist.
 pub fn lock_schema_name(schema: Oid) -> Result<String> {
@@ -43,7 +43,7 @@ pub fn schema_name(schema: Oid) -> Result<String> {
             let message = format!("schema with OID {} does not exist", schema.to_u32());
             return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_SCHEMA_NAME, message));
         }
-        from_server(name)
+        server_string_from_c(name)
     }
 }
 
@@ -58,7 +58,7 @@ pub fn relation_sql(relation: Oid) -> Result<Option<String>> {
 /// The current name of a role that exists, such as the owner of a locked table. It is not locked.
 pub fn role_name(role: Oid) -> Result<String> {
     // SAFETY: GetUserNameFromId returns a NUL-terminated name, or raises an error.
-    unsafe { from_server(pg_sys::GetUserNameFromId(role, false)) }
+    unsafe { server_string_from_c(pg_sys::GetUserNameFromId(role, false)) }
 }
 
 /// Locks the names of an object (a function, a type, or anything else with an OID), if it exists, and of its schema.

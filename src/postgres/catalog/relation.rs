@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 
 use crate::error::{ErrorReport, Result, user_error};
 use crate::list::{nodes, oids};
-use crate::text::from_server;
+use crate::server_string::server_string_from_c;
 
 /// A mode in which relations are locked.
 pub type Lock = pg_sys::LOCKMODE;
@@ -68,7 +68,7 @@ impl Relation {
 
     pub fn name(&self) -> Result<String> {
         // SAFETY: `relname` is NUL-terminated.
-        unsafe { from_server(self.class().relname.data.as_ptr()) }
+        unsafe { server_string_from_c(self.class().relname.data.as_ptr()) }
     }
 
     pub fn schema(&self) -> Oid {
@@ -152,7 +152,7 @@ pub fn relation_name(relation: Oid) -> Result<Option<String>> {
     // SAFETY: a look-up in a system cache, which returns a NUL-terminated name or null.
     unsafe {
         let name = pg_sys::get_rel_name(relation);
-        if name.is_null() { Ok(None) } else { from_server(name).map(Some) }
+        if name.is_null() { Ok(None) } else { server_string_from_c(name).map(Some) }
     }
 }
 
@@ -169,7 +169,7 @@ pub fn is_foreign(relation: Oid) -> bool {
 /// The name of the server of a foreign table, which the caller has locked.
 pub fn foreign_server_name(table: Oid) -> Result<String> {
     // SAFETY: a foreign table has a server, which cannot be dropped while the table exists; its name is NUL-terminated.
-    unsafe { from_server((*pg_sys::GetForeignServer((*pg_sys::GetForeignTable(table)).serverid)).servername) }
+    unsafe { server_string_from_c((*pg_sys::GetForeignServer((*pg_sys::GetForeignTable(table)).serverid)).servername) }
 }
 
 /// Whether row-level security may hide rows of a table from a role; None is the current user.

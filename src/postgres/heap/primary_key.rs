@@ -9,8 +9,8 @@ use crate::catalog::column::Column;
 use crate::catalog::relation::Relation;
 use crate::error::Result;
 use crate::json;
+use crate::server_string::server_string_from_c;
 use crate::settings::with_fixed_settings;
-use crate::text::from_server;
 
 /// The columns of a primary key; empty if the table has no primary key.
 #[derive(Default)]
@@ -125,7 +125,7 @@ impl PrimaryKey {
             // SAFETY: the value is of this type, whose output function returns a NUL-terminated string.
             unsafe {
                 pg_sys::getTypeOutputInfo(key.column.data_type, &mut output, &mut is_varlena);
-                from_server(pg_sys::OidOutputFunctionCall(output, value))
+                server_string_from_c(pg_sys::OidOutputFunctionCall(output, value))
             }
         };
         self.0.iter().zip(&key.0).map(to_text).collect()

@@ -8,18 +8,20 @@ use super::semi_join::is_semi_or_anti;
 use crate::error::Result;
 use crate::expression::{Expression, expressions};
 
-/// A request of the planner to a support function.
+/// A request of the planner to a support function. Only a request for a selectivity is ever answered; the others are
+/// occasions to report errors and warnings while a query is planned.
 pub enum Request {
-    /// An expression that is equivalent to the call with these arguments, and may be cheaper.
+    /// The planner cannot evaluate a call with these arguments, and asks for a simpler expression. This is where
+    /// constant arguments are checked.
     Simplify { arguments: Vec<Expression> },
-    /// The share of rows, or of pairs of rows, that fulfil a condition; in a semi-join, of outer rows.
+    /// The planner asks for the share of rows that fulfil a condition: in a join, of pairs of rows; in a semi-join, of
+    /// outer rows.
     Selectivity { planner: Planner, arguments: Vec<Expression>, is_semi_join: bool },
-    /// The cost of a window function.
+    /// The planner asks for the cost of a call of a window function. This is where warnings are given.
     WindowCost { planner: Planner, function: Oid, arguments: Vec<Expression> },
 }
 
-/// Calls `respond` with a request. `respond` returns the selectivity, or None for no answer. Other requests get no
-/// answer: for these, it only raises errors and warnings.
+/// Calls `respond` with a request. `respond` returns the selectivity, or None for no answer.
 pub fn answer(request: Internal, respond: impl FnOnce(Request) -> Result<Option<f64>>) -> Result<Internal> {
     let datum = request.unwrap().unwrap_or_else(Datum::null);
     let mut selectivity = None;
@@ -51,12 +53,11 @@ pub fn answer(request: Internal, respond: impl FnOnce(Request) -> Result<Option<
             _ => None,
         }
     };
-    let answer = if let Some((selectivity, share)) = selectivity.zip(request.map_or(Ok(None), respond)?) {
-        *selectivity = share;
-        datum
-    } else {
+    let share = request.map_or(Ok(None), respond)?;
+    let Some((selectivity, share)) = selectivity.zip(share) else {
         // A null pointer, returned as a value that is not NULL, means no answer.
-        Datum::null()
+        return Ok(Internal::from(Some(Datum::null())));
     };
-    Ok(Internal::from(Some(answer)))
+    *selectivity = share;
+    Ok(Internal::from(Some(datum)))
 }

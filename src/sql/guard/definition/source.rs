@@ -11,8 +11,8 @@ use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Explain, Result, user_error};
 use postgres::expression::Expression;
 use postgres::row_expression::{Argument, parse_value};
+use postgres::server_string::to_server_cstring;
 use postgres::settings::with_fixed_settings;
-use postgres::text::to_server;
 
 use super::distribution::user_name_of;
 
@@ -27,7 +27,7 @@ pub fn parse_asked(table: &Relation, sql: &str) -> Result<Expression> {
 /// passed no argument.
 pub fn error_context(table: &Relation, argument: &CStr) -> Result<CString> {
     let (argument, table) = (argument.to_string_lossy(), user_name_of(table)?);
-    to_server(&format!(
+    to_server_cstring(&format!(
         "argument \"{argument}\" of the guard of table \"{table}\"; if the table has changed, call simhash_guard again"
     ))
 }
