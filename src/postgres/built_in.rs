@@ -12,65 +12,36 @@ use crate::server_string::server_string_from_c;
 
 /// The stable functions that are allowed: the time of the transaction, and arithmetic and comparisons of times, which
 /// depend on the setting TimeZone alone.
-const ALLOWED_STABLE: [u32; 39] = [
-    pg_sys::F_NOW,
-    pg_sys::F_TRANSACTION_TIMESTAMP,
-    pg_sys::F_STATEMENT_TIMESTAMP,
-    pg_sys::F_TIMESTAMPTZ_PL_INTERVAL,
-    pg_sys::F_TIMESTAMPTZ_MI_INTERVAL,
-    pg_sys::F_INTERVAL_PL_TIMESTAMPTZ,
-    pg_sys::F_DATE_TIMESTAMPTZ,
-    pg_sys::F_TIMESTAMPTZ_DATE,
-    pg_sys::F_TIMESTAMP_TIMESTAMPTZ,
-    pg_sys::F_TIMESTAMPTZ_TIMESTAMP,
-    pg_sys::F_DATE_TRUNC_TEXT_TIMESTAMPTZ,
-    pg_sys::F_DATE_PART_TEXT_TIMESTAMPTZ,
-    pg_sys::F_EXTRACT_TEXT_TIMESTAMPTZ,
-    pg_sys::F_AGE_TIMESTAMP,
-    pg_sys::F_AGE_TIMESTAMPTZ,
-    pg_sys::F_DATE_EQ_TIMESTAMPTZ,
-    pg_sys::F_DATE_NE_TIMESTAMPTZ,
-    pg_sys::F_DATE_LT_TIMESTAMPTZ,
-    pg_sys::F_DATE_LE_TIMESTAMPTZ,
-    pg_sys::F_DATE_GT_TIMESTAMPTZ,
-    pg_sys::F_DATE_GE_TIMESTAMPTZ,
-    pg_sys::F_TIMESTAMPTZ_EQ_DATE,
-    pg_sys::F_TIMESTAMPTZ_NE_DATE,
-    pg_sys::F_TIMESTAMPTZ_LT_DATE,
-    pg_sys::F_TIMESTAMPTZ_LE_DATE,
-    pg_sys::F_TIMESTAMPTZ_GT_DATE,
-    pg_sys::F_TIMESTAMPTZ_GE_DATE,
-    pg_sys::F_TIMESTAMP_EQ_TIMESTAMPTZ,
-    pg_sys::F_TIMESTAMP_NE_TIMESTAMPTZ,
-    pg_sys::F_TIMESTAMP_LT_TIMESTAMPTZ,
-    pg_sys::F_TIMESTAMP_LE_TIMESTAMPTZ,
-    pg_sys::F_TIMESTAMP_GT_TIMESTAMPTZ,
-    pg_sys::F_TIMESTAMP_GE_TIMESTAMPTZ,
-    pg_sys::F_TIMESTAMPTZ_EQ_TIMESTAMP,
-    pg_sys::F_TIMESTAMPTZ_NE_TIMESTAMP,
-    pg_sys::F_TIMESTAMPTZ_LT_TIMESTAMP,
-    pg_sys::F_TIMESTAMPTZ_LE_TIMESTAMP,
-    pg_sys::F_TIMESTAMPTZ_GT_TIMESTAMP,
-    pg_sys::F_TIMESTAMPTZ_GE_TIMESTAMP,
-];
+#[rustfmt::skip]
+const ALLOWED_STABLE: [u32; 39] = {
+    use pg_sys::*;
+    [
+        F_NOW, F_TRANSACTION_TIMESTAMP, F_STATEMENT_TIMESTAMP,
+        F_TIMESTAMPTZ_PL_INTERVAL, F_TIMESTAMPTZ_MI_INTERVAL, F_INTERVAL_PL_TIMESTAMPTZ,
+        F_DATE_TIMESTAMPTZ, F_TIMESTAMPTZ_DATE, F_TIMESTAMP_TIMESTAMPTZ, F_TIMESTAMPTZ_TIMESTAMP,
+        F_DATE_TRUNC_TEXT_TIMESTAMPTZ, F_DATE_PART_TEXT_TIMESTAMPTZ, F_EXTRACT_TEXT_TIMESTAMPTZ,
+        F_AGE_TIMESTAMP, F_AGE_TIMESTAMPTZ,
+        F_DATE_EQ_TIMESTAMPTZ, F_DATE_NE_TIMESTAMPTZ, F_DATE_LT_TIMESTAMPTZ, F_DATE_LE_TIMESTAMPTZ,
+        F_DATE_GT_TIMESTAMPTZ, F_DATE_GE_TIMESTAMPTZ,
+        F_TIMESTAMPTZ_EQ_DATE, F_TIMESTAMPTZ_NE_DATE, F_TIMESTAMPTZ_LT_DATE, F_TIMESTAMPTZ_LE_DATE,
+        F_TIMESTAMPTZ_GT_DATE, F_TIMESTAMPTZ_GE_DATE,
+        F_TIMESTAMP_EQ_TIMESTAMPTZ, F_TIMESTAMP_NE_TIMESTAMPTZ, F_TIMESTAMP_LT_TIMESTAMPTZ, F_TIMESTAMP_LE_TIMESTAMPTZ,
+        F_TIMESTAMP_GT_TIMESTAMPTZ, F_TIMESTAMP_GE_TIMESTAMPTZ,
+        F_TIMESTAMPTZ_EQ_TIMESTAMP, F_TIMESTAMPTZ_NE_TIMESTAMP, F_TIMESTAMPTZ_LT_TIMESTAMP, F_TIMESTAMPTZ_LE_TIMESTAMP,
+        F_TIMESTAMPTZ_GT_TIMESTAMP, F_TIMESTAMPTZ_GE_TIMESTAMP,
+    ]
+};
 
 /// The immutable functions that are not allowed: a setting decides what they return, or they read catalogs.
-const REFUSED_IMMUTABLE: [u32; 14] = [
-    pg_sys::F_BYTEAOUT,
-    pg_sys::F_FLOAT4OUT,
-    pg_sys::F_FLOAT8OUT,
-    pg_sys::F_POINT_OUT,
-    pg_sys::F_LSEG_OUT,
-    pg_sys::F_LINE_OUT,
-    pg_sys::F_PATH_OUT,
-    pg_sys::F_BOX_OUT,
-    pg_sys::F_POLY_OUT,
-    pg_sys::F_CIRCLE_OUT,
-    pg_sys::F_QUOTE_IDENT,
-    pg_sys::F_SATISFIES_HASH_PARTITION,
-    pg_sys::F_PG_PARTITION_ROOT,
-    pg_sys::F_PG_INDEXAM_PROGRESS_PHASENAME,
-];
+#[rustfmt::skip]
+const REFUSED_IMMUTABLE: [u32; 14] = {
+    use pg_sys::*;
+    [
+        F_BYTEAOUT, F_FLOAT4OUT, F_FLOAT8OUT, F_POINT_OUT, F_LSEG_OUT, F_LINE_OUT, F_PATH_OUT, F_BOX_OUT, F_POLY_OUT,
+        F_CIRCLE_OUT,
+        F_QUOTE_IDENT, F_SATISFIES_HASH_PARTITION, F_PG_PARTITION_ROOT, F_PG_INDEXAM_PROGRESS_PHASENAME,
+    ]
+};
 
 /// The functions about the writer of a new row, which are allowed by [`DependsOn::RowAndWriter`].
 const ALLOWED_OF_WRITER: [u32; 4] = [
@@ -190,37 +161,19 @@ fn only_read_argument(node: Expression) -> Option<Expression> {
 
 /// Whether a node is of a kind that runs no code except its functions and the functions of its types.
 fn is_allowed_kind(node: Expression, depends_on: DependsOn) -> bool {
+    use pg_sys::NodeTag::*;
     use pg_sys::SQLValueFunctionOp::SVFOP_LOCALTIMESTAMP_N;
     // Times come first in the list of these functions. Then come users and schemas.
     let is_allowed = |function: &pg_sys::SQLValueFunction| {
         depends_on == DependsOn::RowAndWriter || function.op <= SVFOP_LOCALTIMESTAMP_N
     };
-    node.node::<pg_sys::SQLValueFunction>().is_some_and(is_allowed)
-        || matches!(
-            node.tag(),
-            NodeTag::T_Var
-                | NodeTag::T_Const
-                | NodeTag::T_FuncExpr
-                | NodeTag::T_NamedArgExpr
-                | NodeTag::T_OpExpr
-                | NodeTag::T_DistinctExpr
-                | NodeTag::T_NullIfExpr
-                | NodeTag::T_ScalarArrayOpExpr
-                | NodeTag::T_BoolExpr
-                | NodeTag::T_SubscriptingRef
-                | NodeTag::T_FieldSelect
-                | NodeTag::T_RelabelType
-                | NodeTag::T_CoerceViaIO
-                | NodeTag::T_ArrayCoerceExpr
-                | NodeTag::T_CollateExpr
-                | NodeTag::T_CaseExpr
-                | NodeTag::T_CaseTestExpr
-                | NodeTag::T_ArrayExpr
-                | NodeTag::T_RowExpr
-                | NodeTag::T_RowCompareExpr
-                | NodeTag::T_CoalesceExpr
-                | NodeTag::T_MinMaxExpr
-                | NodeTag::T_NullTest
-                | NodeTag::T_BooleanTest
-        )
+    #[rustfmt::skip]
+    let is_allowed_tag = matches!(
+        node.tag(),
+        T_Var | T_Const | T_FuncExpr | T_NamedArgExpr | T_OpExpr | T_DistinctExpr | T_NullIfExpr
+        | T_ScalarArrayOpExpr | T_BoolExpr | T_SubscriptingRef | T_FieldSelect | T_RelabelType | T_CoerceViaIO
+        | T_ArrayCoerceExpr | T_CollateExpr | T_CaseExpr | T_CaseTestExpr | T_ArrayExpr | T_RowExpr
+        | T_RowCompareExpr | T_CoalesceExpr | T_MinMaxExpr | T_NullTest | T_BooleanTest
+    );
+    is_allowed_tag || node.node::<pg_sys::SQLValueFunction>().is_some_and(is_allowed)
 }

@@ -49,23 +49,11 @@ macro_rules! expression_nodes {
 }
 
 expression_nodes! {
-    BoolExpr: T_BoolExpr,
-    BooleanTest: T_BooleanTest,
-    CaseExpr: T_CaseExpr,
-    CoalesceExpr: T_CoalesceExpr,
-    CoerceViaIO: T_CoerceViaIO,
-    CollateExpr: T_CollateExpr,
-    Const: T_Const,
-    FieldSelect: T_FieldSelect,
-    FuncExpr: T_FuncExpr,
-    NamedArgExpr: T_NamedArgExpr,
-    NullTest: T_NullTest,
-    OpExpr: T_OpExpr,
-    RelabelType: T_RelabelType,
-    SQLValueFunction: T_SQLValueFunction,
-    ScalarArrayOpExpr: T_ScalarArrayOpExpr,
-    Var: T_Var,
-    WindowFunc: T_WindowFunc,
+    BoolExpr: T_BoolExpr, BooleanTest: T_BooleanTest, CaseExpr: T_CaseExpr, CoalesceExpr: T_CoalesceExpr,
+    CoerceViaIO: T_CoerceViaIO, CollateExpr: T_CollateExpr, Const: T_Const, FieldSelect: T_FieldSelect,
+    FuncExpr: T_FuncExpr, NamedArgExpr: T_NamedArgExpr, NullTest: T_NullTest, OpExpr: T_OpExpr,
+    RelabelType: T_RelabelType, SQLValueFunction: T_SQLValueFunction, ScalarArrayOpExpr: T_ScalarArrayOpExpr,
+    Var: T_Var, WindowFunc: T_WindowFunc,
 }
 
 impl Expression {

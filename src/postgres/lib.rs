@@ -1,7 +1,7 @@
 //! PostgreSQL's interfaces that the SQL functions need. This crate uses only the errors of the crate `simhash`.
 //!
 //! - Calls: [`call`], [`arrays`], [`text`], [`text_identity`], [`trigger`] and [`window`] read what a function is
-//!   given; [`argument_length`] limits it. [`parameters`] reads parameters of full text search, and [`on_conflict`] says
+//!   given; [`argument_length`] limits it. [`parameters`] reads parameters of full text search; [`on_conflict`] says
 //!   what the client's statement may lock.
 //! - Expressions: [`expression`] reads and builds trees, [`row_expression`] parses what users write, and [`built_in`]
 //!   finds the code in it that PostgreSQL does not ship.

@@ -30,7 +30,7 @@ impl<'a> Row<'a> {
         self.slot
     }
 
-    /// The value of a user column; None for NULL, and if the column does not exist.
+    /// The value of the user column with this attnum; None for NULL, and if the column does not exist.
     pub fn value(self, column: i16) -> Option<Datum> {
         self.attribute(column)?;
         let mut is_null = false;
@@ -50,7 +50,7 @@ impl<'a> Row<'a> {
         columns.all(|column| match (self.value(column), other.value(column)) {
             (None, None) => true,
             (Some(a), Some(b)) => self.attribute(column).zip(other.attribute(column)).is_some_and(|(ours, theirs)| {
-                // Values with the same stored bytes are equal, so do not detoast them.
+                // Values with the same stored bytes are equal, and need not be detoasted.
                 let have_same_bytes = || self.varlena(column).is_some_and(|ours| other.varlena(column) == Some(ours));
                 // SAFETY: both values are of the attribute's type.
                 let are_equal = || unsafe { pg_sys::datum_image_eq(a, b, ours.attbyval, ours.attlen.into()) };
@@ -90,6 +90,7 @@ impl<'a> Row<'a> {
     }
 }
 
+/// Whether a tid is one of `tids`.
 pub fn has_tid(tids: &[pg_sys::ItemPointerData], tid: pg_sys::ItemPointerData) -> bool {
     tids.iter().any(|other| item_pointer_to_u64(*other) == item_pointer_to_u64(tid))
 }
@@ -104,7 +105,7 @@ impl TableSlot {
         Self(unsafe { pg_sys::table_slot_create(table.as_ptr(), std::ptr::null_mut()) })
     }
 
-    /// Fetches the row version at a tid of the table, whose page exists; None if the snapshot does not see it.
+    /// Fetches the row version at a tid, whose page must exist; None if the snapshot does not see it.
     ///
     /// # Safety
     /// The snapshot is valid.
@@ -121,7 +122,7 @@ impl TableSlot {
         }
     }
 
-    /// Fetches the first row of the table that the snapshot sees.
+    /// Fetches the first row of the table that the snapshot sees; None if it sees none.
     ///
     /// # Safety
     /// The snapshot is valid.
@@ -134,7 +135,7 @@ impl TableSlot {
             let scan = pg_sys::table_beginscan(table.as_ptr(), snapshot, 0, std::ptr::null_mut(), 0);
             let forward = pg_sys::ScanDirection::ForwardScanDirection;
             let tid = pg_sys::table_scan_getnextslot(scan, forward, self.0).then(|| (*self.0).tts_tid);
-            // The slot refers to the scan's memory.
+            // The slot refers to the scan's memory, which is freed, so the row is fetched again.
             pg_sys::ExecClearTuple(self.0);
             pg_sys::table_endscan(scan);
             self.fetch(table, tid?, snapshot)

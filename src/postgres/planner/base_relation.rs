@@ -251,7 +251,7 @@ impl BaseRelation {
     }
 
     /// Whether an index can look up the value of an equality in the key at this position, from 0.
-    pub fn looks_up(&self, index: Oid, position: usize, equality: &Equality) -> bool {
+    pub fn can_look_up(&self, index: Oid, position: usize, equality: &Equality) -> bool {
         let Comparison { operator, collation, .. } = equality.comparison;
         let has_key = |info: &&pg_sys::IndexOptInfo| info.indexoid == index && position < info.nkeycolumns as usize;
         // SAFETY: an index has an operator family and a collation for each key.
