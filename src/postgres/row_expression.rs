@@ -136,7 +136,7 @@ fn with_context<T>(query: &CStr, context: &CStr, run: impl FnOnce() -> T) -> T {
     // SAFETY: the callback and the query live until `run` returns or unwinds.
     unsafe {
         let previous = pg_sys::error_context_stack;
-        let mut place = ErrorPlace { query, context };
+        let mut place = (query, context);
         let argument = (&raw mut place).cast();
         let mut callback = pg_sys::ErrorContextCallback { previous, callback: Some(add_context), arg: argument };
         let _restore_stack = OnDrop(|| pg_sys::error_context_stack = previous);
@@ -145,18 +145,12 @@ fn with_context<T>(query: &CStr, context: &CStr, run: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Where an error is, for users.
-struct ErrorPlace<'a> {
-    query: &'a CStr,
-    context: &'a CStr,
-}
-
 /// A callback of PostgreSQL: adds to the error that is being raised where it is.
 #[pg_guard]
 unsafe extern "C-unwind" fn add_context(place: *mut c_void) {
     // SAFETY: PostgreSQL calls this while it raises an error, with the place that `with_context` has passed.
     unsafe {
-        let ErrorPlace { query, context } = &*place.cast();
+        let (query, context) = *place.cast::<(&CStr, &CStr)>();
         errcontext_msg(c"%s".as_ptr(), context.as_ptr());
         let position = pg_sys::geterrposition();
         if position > 0 {

@@ -34,6 +34,11 @@ pub fn query_strings(query: &str) -> Result<Vec<String>> {
     with_connection(|| with_safe_search_path(read_column))
 }
 
+/// As [`query_strings`], of a column of OIDs.
+pub fn query_oids(query: &str) -> Result<Vec<pg_sys::Oid>> {
+    Ok(query_strings(query)?.iter().filter_map(|oid| oid.parse().ok().map(pg_sys::Oid::from_u32)).collect())
+}
+
 /// Calls `use_connection` within a connection to SPI. After an error, PostgreSQL itself closes the connection, at the
 /// end of the transaction.
 fn with_connection<T>(use_connection: impl FnOnce() -> Result<T>) -> Result<T> {

@@ -9,7 +9,7 @@ use super::catalog::relation::Relation;
 use super::error::{ErrorReport, Explain, Result, user_error};
 use super::heap::row::Row;
 use super::server_string::server_string_from_c;
-use super::spi::query_strings;
+use super::spi::query_oids;
 
 /// An INSERT or UPDATE of a row, before which a trigger function is called. Valid until the call ends.
 pub struct RowEvent<'a> {
@@ -151,7 +151,7 @@ pub fn table_of_original(trigger: pg_sys::Oid) -> Result<Option<pg_sys::Oid>> {
          SELECT relation FROM original WHERE parent = 0",
         trigger.to_u32()
     );
-    Ok(query_strings(&query)?.pop().and_then(|table| table.parse().ok()).map(pg_sys::Oid::from_u32))
+    Ok(query_oids(&query)?.pop())
 }
 
 /// Whether a trigger with this `tgtype` fires before each INSERT and UPDATE of a row, and on nothing else. With a WHEN
