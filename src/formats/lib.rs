@@ -25,8 +25,7 @@ impl<'a> Lexemes<'a> {
 
     /// The lexeme and the weight of an entry.
     fn read(&self, entry: [u8; 4]) -> Option<(&'a [u8], u64)> {
-        // C bit fields, from the lowest bit on: 1 bit for whether it has positions, 11 bits of length, 20 bits of
-        // offset.
+        // C bit fields, from the lowest bit on: whether it has positions (1 bit), its length (11), its offset (20).
         const { assert!(cfg!(target_endian = "little"), "bit fields are laid out in the other order here") };
         let entry = u32::from_ne_bytes(entry);
         let (has_positions, length, offset) = (entry & 1 == 1, entry >> 1 & 0x7ff, entry >> 12);

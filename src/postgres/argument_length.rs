@@ -5,8 +5,7 @@ use pgrx::prelude::*;
 use super::error::{Explain, Result, user_error};
 use super::text::RawText;
 
-/// The limit on the length, in bytes. Code that handles an argument may allocate as much memory as it is long, without
-/// an error if there is none.
+/// The limit on the length, in bytes. Code that handles an argument may allocate its length without checking.
 const MAX_ARGUMENT_BYTES: usize = 1 << 16;
 
 /// An error, with the name of the argument, if its text is too long.

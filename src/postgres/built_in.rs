@@ -60,9 +60,8 @@ pub enum DependsOn {
     RowAndWriter,
 }
 
-/// Finds code in an expression, at any depth, that PostgreSQL does not ship or that is not allowed, and returns what it
-/// is, for a message: `function app.f(text)`. None if there is none. Functions for which `is_own` is true count as
-/// PostgreSQL's.
+/// Finds code in an expression, at any depth, that PostgreSQL does not ship or that is not allowed, and describes it
+/// for a message: `function app.f(text)`. Functions for which `is_own` is true count as PostgreSQL's.
 ///
 /// PostgreSQL finds its own objects first, whatever else has their names. The name of another function or operator may
 /// later mean something else in the same expression: somebody creates a function whose arguments fit better, or a type.
@@ -70,13 +69,9 @@ pub enum DependsOn {
 /// Enums are allowed, whose functions PostgreSQL ships, and columns of any type that are only read: as a value, by a
 /// cast that runs no function, for one of their fields, or by IS NULL. A text search configuration or dictionary is
 /// code too, and is allowed as a constant that PostgreSQL ships.
-pub fn foreign_code(
-    expression: Expression,
-    depends_on: DependsOn,
-    is_own: impl Fn(Oid) -> bool,
-) -> Result<Option<String>> {
-    let parts = expression.parts();
-    let only_read: Vec<_> = parts.iter().filter_map(|&part| only_read_argument(part)).chain([expression]).collect();
+pub fn foreign_code(tree: Expression, depends_on: DependsOn, is_own: impl Fn(Oid) -> bool) -> Result<Option<String>> {
+    let parts = tree.parts();
+    let only_read: Vec<_> = parts.iter().filter_map(|&part| only_read_argument(part)).chain([tree]).collect();
     for part in parts {
         let is_only_read = matches!(part.tag(), NodeTag::T_Var | NodeTag::T_FieldSelect)
             && only_read.iter().any(|read| read.is_same_node(part));
@@ -136,8 +131,8 @@ fn is_built_in(object: Oid) -> bool {
     object.to_u32() < pg_sys::FirstUnpinnedObjectId
 }
 
-/// Whether only PostgreSQL's own code handles values of a type: PostgreSQL ships it, or it is an enum, or an array of
-/// such a type.
+/// Whether only PostgreSQL's own code handles values of a type: it ships the type, or it is an enum, or an array of
+/// such.
 pub fn is_allowed_type(data_type: Oid) -> bool {
     // SAFETY: look-ups in system caches.
     let (is_enum, element) = unsafe { (pg_sys::type_is_enum(data_type), pg_sys::get_element_type(data_type)) };

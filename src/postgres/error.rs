@@ -9,8 +9,7 @@ use super::encoding::{database_encoding, readable};
 /// A result whose error is reported to the user.
 pub type Result<T, E = ErrorReport> = std::result::Result<T, E>;
 
-/// Adds a detail and a hint to an error, each converted so that the server can send it. The methods of pgrx do not
-/// convert them.
+/// Adds a detail and a hint to an error, converted so that the server can send them, as pgrx does not convert them.
 pub trait Explain {
     fn with_detail(self, detail: impl Into<String>) -> Self;
     fn with_hint(self, hint: impl Into<String>) -> Self;

@@ -124,8 +124,7 @@ impl Expression {
         self.call().or_else(|| self.operation().map(|operation| (operation.function, operation.operands.to_vec())))
     }
 
-    /// The expressions of which one is the value: the arguments of COALESCE, the results of CASE, or else this
-    /// expression.
+    /// The expressions of which one is the value: arguments of COALESCE, results of CASE, or else this expression.
     pub fn outcomes(self) -> Vec<Expression> {
         let inner = self.without_relabelling();
         // SAFETY: COALESCE has a list of expressions; CASE has a list of CaseWhen nodes with results, and a default.
@@ -145,8 +144,7 @@ impl Expression {
     /// The expressions of the tree, each before those within it.
     pub fn parts(self) -> Vec<Expression> {
         let (mut parts, mut rest) = (Vec::new(), vec![self]);
-        // A loop, because recursion through PostgreSQL's walkers and this code takes more stack than the rest of a
-        // query.
+        // A loop: recursion through PostgreSQL's walkers would take more stack than the rest of a query.
         while let Some(part) = rest.pop() {
             // Lists, and WHEN of CASE, have parts but are not expressions.
             if !matches!(part.tag(), NodeTag::T_List | NodeTag::T_CaseWhen) {

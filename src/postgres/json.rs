@@ -88,8 +88,7 @@ pub unsafe fn to_json(value: RawJsonb<'_>) -> Result<Vec<u8>> {
 /// # Safety
 /// The container is valid.
 unsafe fn count_digits(container: *mut pg_sys::JsonbContainer) -> usize {
-    // SAFETY: the iterator fills the value before it is read. A numeric is what numeric_out takes, and it returns a
-    // NUL-terminated string.
+    // SAFETY: the iterator fills the value before it is read. numeric_out takes a numeric, and returns a C string.
     unsafe {
         let (mut iterator, mut value) = (pg_sys::JsonbIteratorInit(container), std::mem::zeroed());
         let mut digits = 0;
@@ -97,8 +96,7 @@ unsafe fn count_digits(container: *mut pg_sys::JsonbContainer) -> usize {
             match pg_sys::JsonbIteratorNext(&raw mut iterator, &raw mut value, false) {
                 JsonbIteratorToken::WJB_DONE => break,
                 JsonbIteratorToken::WJB_VALUE | JsonbIteratorToken::WJB_ELEM if value.type_ == jbvType::jbvNumeric => {
-                    let number =
-                        direct_function_call::<&CStr>(pg_sys::numeric_out, &[Some(Datum::from(value.val.numeric))]);
+                    let number = direct_function_call::<&CStr>(pg_sys::numeric_out, &[Some(value.val.numeric.into())]);
                     digits += number.map_or(0, CStr::count_bytes);
                 }
                 _ => {}

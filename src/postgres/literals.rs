@@ -49,8 +49,7 @@ impl Literals {
     }
 }
 
-/// A walker of PostgreSQL: writes parameters over the literals of a tree. True, which ends the walk, if it has a
-/// subquery.
+/// A walker of PostgreSQL: writes parameters over the literals of a tree. True, which ends the walk, for a subquery.
 #[pg_guard]
 unsafe extern "C-unwind" fn take_literals(node: *mut pg_sys::Node, literals: *mut c_void) -> bool {
     // SAFETY: PostgreSQL passes a node of a raw parse tree, or null. A literal takes more memory than a parameter, and
@@ -131,7 +130,7 @@ unsafe extern "C-unwind" fn parameter_of(
     reference: *mut pg_sys::ParamRef,
 ) -> *mut pg_sys::Node {
     // SAFETY: the parser passes its state, which has the literals, and a valid node. The new node is all zeros, which
-    // is valid, but for what is set.
+    // is valid.
     unsafe {
         let literals = &*(*state).p_ref_hook_state.cast::<Literals>();
         let index = usize::try_from(-1 - i64::from((*reference).number)).ok();

@@ -6,8 +6,7 @@ use super::list::nodes;
 use super::modify_table::modify_tables;
 
 /// Whether the client's statement may lock rows by ON CONFLICT. `executor_memory` is the memory context of its
-/// executor. Also true if the context does not belong to the active portal, or if the portal's statement has no known
-/// plan.
+/// executor. Also true if that is not of the active portal, or if the portal's statement has no known plan.
 ///
 /// # Safety
 /// The memory context exists.

@@ -13,8 +13,7 @@ use super::text::{TextArgument, decode};
 /// PostgreSQL raises an error if it cannot read it.
 pub fn read_parameters(text: TextArgument<'_>, argument_name: &str) -> Result<Vec<(String, String)>> {
     check_argument_length(text.detoast(), argument_name)?;
-    // SAFETY: the argument is a `text`, of which PostgreSQL makes a list of definitions, each with a name and a value.
-    // Both are NUL-terminated.
+    // SAFETY: PostgreSQL makes a list of definitions of a `text`, each with a name and a value. Both are C strings.
     unsafe {
         let to_utf8 = |string| decode(CStr::from_ptr(string).to_bytes()).map(|utf8| utf8.as_str().to_owned());
         let read_parameter = |definition: *mut pg_sys::DefElem| {

@@ -90,9 +90,8 @@ unsafe extern "C-unwind" fn note_statement(query: *mut pg_sys::QueryDesc) {
     }
 }
 
-/// Whether the running transaction has deleted rows of other partitions of the table's partition tree; also true if the
-/// setting track_counts is off, without which nobody knows. Rows can still be moved to a partition that another session
-/// is detaching, so those count too.
+/// Whether the running transaction has deleted rows of other partitions of the table's partition tree; true if nobody
+/// counts them (track_counts is off). It may still move rows to a partition that another session is detaching.
 fn has_deleted_elsewhere(table: &Relation) -> bool {
     let has_deletions = |&member: &pg_sys::Oid| {
         let partition = Relation::open(member);
@@ -111,8 +110,8 @@ fn has_deleted_elsewhere(table: &Relation) -> bool {
 
 /// Whether this process, a worker of logical replication, fires the trigger because it applies an UPDATE, by which it
 /// may move a row. Only the context of its errors tells: `.. during message type "UPDATE" for replication target
-/// relation "public.docs" ..`. The type is the same in all languages. The table's name has a point, so it is never
-/// taken for the type.
+/// relation "public.docs" ..`. The type is the same in all languages. The table's name is never taken for it, because
+/// it has a point.
 ///
 /// False while a worker copies a new table's rows, and if the context has several lines: then the INSERT is of another
 /// function or statement. True if the context names no type.

@@ -39,8 +39,7 @@ pub fn query_oids(query: &str) -> Result<Vec<pg_sys::Oid>> {
     Ok(query_strings(query)?.iter().filter_map(|oid| oid.parse().ok().map(pg_sys::Oid::from_u32)).collect())
 }
 
-/// Calls `use_connection` within a connection to SPI. After an error, PostgreSQL itself closes the connection, at the
-/// end of the transaction.
+/// Calls `use_connection` within an SPI connection. After an error, PostgreSQL closes it when the transaction ends.
 fn with_connection<T>(use_connection: impl FnOnce() -> Result<T>) -> Result<T> {
     // SAFETY: a transaction is running, as in every function call.
     unsafe {

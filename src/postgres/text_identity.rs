@@ -6,8 +6,7 @@ use pgrx::varlena::{varatt_is_1b_e, vartag_1b_e};
 use super::text::TextArgument;
 
 impl<'a> TextArgument<'a> {
-    /// The text's identity; None for a value that is expanded in memory or referred to indirectly, in which case its
-    /// bytes do not identify it.
+    /// The text's identity; None if its bytes do not identify it: it is expanded in memory, or referred to indirectly.
     pub fn identity(self) -> Option<TextIdentity<'a>> {
         let varlena: *const pg_sys::varlena = self.0.as_ptr().cast();
         // SAFETY: the argument is a varlena, and an external one has a tag.

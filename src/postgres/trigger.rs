@@ -17,8 +17,8 @@ pub struct RowEvent<'a> {
 }
 
 impl<'a> RowEvent<'a> {
-    /// Reads a call of the trigger function `function`. An error, with the hint `usage`, unless the trigger fires
-    /// before INSERT or UPDATE for each row.
+    /// Reads a call of `function`. An error, with the hint `usage`, unless it is by a BEFORE INSERT OR UPDATE row
+    /// trigger.
     pub fn from_call(call: Call<'a>, function: &str, usage: &'static str) -> Result<Self> {
         let violation = |problem: &str| protocol_violated(format!("{function} {problem}"), usage);
         let Some(context) = call.context(pg_sys::NodeTag::T_TriggerData) else {

@@ -28,8 +28,7 @@ pub struct Window<'a> {
     pub memory: &'a mut PartitionMemory,
 }
 
-/// What a window function stores for a partition. In memory, a number for each row follows. PostgreSQL sets all bytes
-/// to 0 when the partition begins.
+/// What a window function stores for a partition; a number for each row follows. All bytes are 0 when it begins.
 #[repr(C)]
 pub struct PartitionMemory {
     /// Memory for `reserved_count` values of one argument, of which the first `stored_count` are written.
@@ -78,8 +77,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Allocates memory in which [`Self::store`] stores `count` values of an argument until the partition ends: 16
-    /// bytes for each.
+    /// Allocates memory for [`Self::store`] to store `count` values of an argument: 16 bytes for each.
     pub fn reserve(&mut self, argument: c_int, count: usize) {
         let size = count * size_of::<Option<pg_sys::Datum>>();
         // SAFETY: the context of the partition's memory, in which the array lives as long as that memory.
@@ -90,8 +88,8 @@ impl<'a> Window<'a> {
         (self.memory.stored_count, self.memory.reserved_count, self.memory.stored_argument) = (0, count, argument);
     }
 
-    /// Stores a copy of the argument's value at the current row in the reserved memory, and returns its index there.
-    /// Panics if the memory is full.
+    /// Stores a copy of the argument's value at the current row, and returns its index. Panics if the reserved memory
+    /// is full.
     pub fn store(&mut self) -> usize {
         let index = self.memory.stored_count;
         assert!(index < self.memory.reserved_count, "all {index} values that were reserved are stored");
@@ -149,8 +147,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Calls `read` with a `text` argument at a position of the partition, detoasted in the current memory context;
-    /// None if it is NULL.
+    /// Calls `read` with a `text` argument at a position, detoasted in the current memory context; None if it is NULL.
     pub fn with_text<T>(&self, argument: c_int, position: usize, read: impl FnOnce(RawText<'_>) -> T) -> Option<T> {
         // SAFETY: the window is the running call's, and in SQL the argument is a text. `read` uses its bytes at once.
         unsafe { RawText::from_datum(guarded(|| self.argument_at(argument, position as c_int))?, false).map(read) }

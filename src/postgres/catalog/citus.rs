@@ -112,9 +112,8 @@ pub fn is_coordinator() -> bool {
 /// Returns the value of a row in the column with this name; None for NULL, and if the catalog has no such column.
 type Values<'a> = &'a dyn Fn(&CStr) -> Option<Datum>;
 
-/// Calls `read` with a row of a catalog of Citus: the first one or, with a key, the first one whose column equals the
-/// value by the function. None if the row or the catalog does not exist. The result of `read` must not point into the
-/// row.
+/// Calls `read` with the first row of a catalog of Citus or, with a key, the first row whose column equals the value by
+/// the function. None if the row or the catalog does not exist. The result of `read` must not point into the row.
 fn look_up<T>(catalog: &CStr, key: Option<(&CStr, u32, Datum)>, read: impl FnOnce(Values) -> T) -> Option<T> {
     // SAFETY: only superusers can create tables in this schema. The catalog is open, and the row is read before the
     // scan ends. The function compares values of the column's type.

@@ -120,15 +120,11 @@ pub fn generation_of(table: &Relation, attnum: i16) -> Option<Expression> {
 }
 
 /// Replaces references to generated columns, if `is_replaced` is true for them, by their generation expressions.
-pub fn with_generated_columns_replaced(
-    table: &Relation,
-    expression: Expression,
-    is_replaced: fn(&Column) -> bool,
-) -> Expression {
-    let columns = expression.own_columns().into_iter().filter_map(|attnum| Column::at(table, attnum));
+pub fn replace_generated_columns(table: &Relation, tree: Expression, is_replaced: fn(&Column) -> bool) -> Expression {
+    let columns = tree.own_columns().into_iter().filter_map(|attnum| Column::at(table, attnum));
     let to_replacement = |column: Column| Some((column.attnum, column.generation(table)?));
     let mut replacements = columns.filter(is_replaced).filter_map(to_replacement).peekable();
-    if replacements.peek().is_none() { expression } else { expression.with_columns_replaced(replacements) }
+    if replacements.peek().is_none() { tree } else { tree.with_columns_replaced(replacements) }
 }
 
 /// The attnum of the column with this name; None if it does not exist or is a system column. Unless the table is

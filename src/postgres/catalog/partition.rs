@@ -33,14 +33,12 @@ pub fn ancestors(table: &Relation) -> Vec<Oid> {
     unsafe { oids(pg_sys::get_partition_ancestors(table.oid())) }
 }
 
-/// The topmost table above a partition, also if a table between them is being detached concurrently. The table itself
-/// if it is not a partition.
+/// The topmost table above a table, also if a table between them is being detached concurrently; or the table itself.
 pub fn topmost_of(table: Oid) -> Oid {
     highest_outside(&[], table)
 }
 
-/// The tables of a partition tree, with partitions that are being detached concurrently, which PostgreSQL does not
-/// list.
+/// The tables of a partition tree, with those being detached concurrently, which PostgreSQL does not list.
 pub struct PartitionTree {
     pub members: Vec<Oid>,
     /// The members that are being detached, the highest first.
@@ -69,8 +67,7 @@ impl PartitionTree {
     }
 }
 
-/// Walks upwards from a table until its parent is one of `members`, or until there is no parent. Returns the last
-/// table.
+/// Walks up from a table. Returns the table whose parent is one of `members`, or which has no parent.
 fn highest_outside(members: &[Oid], table: Oid) -> Oid {
     // SAFETY: get_rel_relispartition accepts any OID, and get_partition_parent that of a partition.
     let parent_of =

@@ -64,8 +64,7 @@ impl Target {
         Ok(Self { oid, owner, schema, name: relation.name()?, relkind, has_locked_names })
     }
 
-    /// Locks the inheritors of this relation in mode `lock`. Returns this relation and them; an error if they have
-    /// several owners.
+    /// Locks the inheritors of this relation. Returns it, and them; an error if they have several owners.
     pub fn family(&self, lock: Lock) -> Result<Vec<Self>> {
         let members = with_inheritors(self.oid, lock);
         check_one_owner(self.oid, &members)?;

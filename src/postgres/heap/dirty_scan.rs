@@ -43,8 +43,8 @@ pub struct FoundVersion<'a> {
     pub entry: ItemPointerData,
     /// The value of the included column in the entry; None without one.
     pub value: Option<i64>,
-    /// Whether the version may have other keys than were looked up: no entry leads to it, or to a replaced version
-    /// only.
+    /// Whether the version may have other keys than were looked up: no entry leads to it, or only to a replaced
+    /// version.
     pub may_have_other_keys: bool,
 }
 
@@ -98,8 +98,7 @@ pub struct DirtyScan<'a> {
 }
 
 impl<'a> DirtyScan<'a> {
-    /// Begins a scan as [`EntryScan::begin`] does. By the value of the column `included`, entries are accepted or
-    /// refused.
+    /// Begins a scan as [`EntryScan::begin`] does.
     ///
     /// # Safety
     /// The table and the index stay open as long as the scan lives; the index is a btree of the table. The slot belongs
@@ -231,8 +230,7 @@ impl Drop for DirtyScan<'_> {
     }
 }
 
-/// Fetches the row version at a tid or, if it was replaced, the version that has replaced it; None if that version is
-/// not [`VersionState::Present`].
+/// Fetches the row version at a tid or the one that has replaced it; None if it is not [`VersionState::Present`].
 pub fn fetch_present<'a>(table: &Relation, tid: ItemPointerData, slot: &'a TableSlot) -> Option<RowVersion<'a>> {
     let mut snapshot = dirty_snapshot();
     let version = fetch_seen_from(table, (None, tid), slot, &mut snapshot);

@@ -1,14 +1,12 @@
-//! A scan of a btree, entry by entry. A value in the entry decides whether the row is fetched. Most entries are
-//! refused.
+//! A scan of a btree, entry by entry. A value in an entry decides whether its row is fetched; most are refused.
 
 use std::ops::RangeInclusive;
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{self, Datum, Oid, ScanKeyData};
 
 use crate::ffi::{attribute, guarded, index_getnext_tid};
 
-/// A scan of an index, which the caller ends by [`Self::end`]. Dropping it does not end it: after an error, PostgreSQL
-/// releases it.
+/// A scan of an index. [`Self::end`] ends it, not dropping it: after an error, PostgreSQL releases it.
 pub struct EntryScan {
     /// PostgreSQL's state of the scan.
     pub(super) description: pg_sys::IndexScanDesc,
@@ -95,21 +93,21 @@ impl EntryScan {
     ///
     /// # Safety
     /// The index supports these keys. Their number is that of [`Self::begin`].
-    pub unsafe fn rescan(&mut self, keys: &mut [pg_sys::ScanKeyData]) {
+    pub unsafe fn rescan(&mut self, keys: &mut [ScanKeyData]) {
         let no_order = std::ptr::null_mut();
         // SAFETY: the caller passes valid keys, which are copied.
         unsafe { pg_sys::index_rescan(self.description, keys.as_mut_ptr(), keys.len() as i32, no_order, 0) };
     }
 
-    /// Begins to look up the keys `before` on the first columns of the index, a condition on the column after them, and
-    /// a range of the next column.
+    /// Begins to look up the keys `before` on the first columns, a condition on the column after them, and a range of
+    /// the next.
     ///
     /// # Safety
     /// The index supports the keys `before`. The columns of the condition and the range are of PostgreSQL's own type
     /// `int4`, in its default order. The scan was begun with [`key_count`] keys.
     pub unsafe fn look_up(
         &mut self,
-        before: &[pg_sys::ScanKeyData],
+        before: &[ScanKeyData],
         condition: KeyCondition<'_>,
         range: Option<&RangeInclusive<i32>>,
     ) {
@@ -227,8 +225,7 @@ impl IncludedColumn {
         }
     }
 
-    /// As [`Self::value`], for any entry. A function of its own, so that the common case is inlined, which saves 7 % of
-    /// a scan's time.
+    /// As [`Self::value`], for any entry. Not inlined, so that the common case is, which saves 7 % of a scan's time.
     ///
     /// # Safety
     /// The scan has just read an entry.
@@ -281,32 +278,23 @@ const IS_NULL: u32 = pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL;
 /// # Safety
 /// The function is the equality, in the index's operator family, of the column's type and the value's. If these differ,
 /// the caller sets `sk_subtype`.
-pub unsafe fn equality_key(attnum: i16, function: Oid, collation: Oid, value: Option<Datum>) -> pg_sys::ScanKeyData {
+pub unsafe fn equality_key(attnum: i16, function: Oid, collation: Oid, value: Option<Datum>) -> ScanKeyData {
     let (flags, argument) = value.map_or((IS_NULL, Datum::null()), |value| (0, value));
     // SAFETY: the caller passes an equality.
     unsafe { scan_key(attnum, flags, pg_sys::BTEqualStrategyNumber, function, collation, argument) }
 }
 
-/// A scan key. Its `sk_subtype` says that the argument is of the column's type.
-///
 /// # Safety
-/// The function compares values of the column's type and the argument's for this strategy. If these differ, the caller
+/// The function compares values of the column's type with the value's for this strategy. If these differ, the caller
 /// sets `sk_subtype`.
-unsafe fn scan_key(
-    attnum: i16,
-    flags: u32,
-    strategy: u32,
-    function: Oid,
-    collation: Oid,
-    argument: Datum,
-) -> pg_sys::ScanKeyData {
+unsafe fn scan_key(attnum: i16, flags: u32, strategy: u32, function: Oid, collation: Oid, value: Datum) -> ScanKeyData {
     // A test for NULL has no operator.
     let (strategy, function) = if flags & pg_sys::SK_ISNULL != 0 { (0, Oid::INVALID) } else { (strategy, function) };
     let (flags, strategy, own_type) = (flags as i32, strategy as pg_sys::StrategyNumber, Oid::INVALID);
-    let mut key = pg_sys::ScanKeyData::default();
+    let mut key = ScanKeyData::default();
     // SAFETY: the key is written here, with the caller's function.
     unsafe {
-        pg_sys::ScanKeyEntryInitialize(&mut key, flags, attnum, strategy, own_type, collation, function, argument);
+        pg_sys::ScanKeyEntryInitialize(&mut key, flags, attnum, strategy, own_type, collation, function, value);
     }
     key
 }

@@ -29,7 +29,7 @@ impl PreparedExpression {
     /// is freed afterwards.
     ///
     /// # Safety
-    /// The row is of the expression's table. `use_value` does not evaluate this expression again, which would free the
+    /// The row is of the expression's table. `use_value` does not evaluate this expression again, which frees the
     /// value.
     pub unsafe fn with_value<T>(&self, row: Row<'_>, use_value: impl FnOnce(Option<Datum>) -> T) -> T {
         // SAFETY: the caller passes a row of the expression's table. The memory is the context's own.

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::slice;
 
 use pgrx::itemptr::item_pointer_to_u64;
-use pgrx::pg_sys::{self, Datum};
+use pgrx::pg_sys::{self, Datum, ItemPointerData, Snapshot};
 use pgrx::varlena::{varatt_is_1b_e, varsize_any};
 
 use crate::catalog::relation::Relation;
@@ -40,7 +40,7 @@ impl<'a> Row<'a> {
     }
 
     /// The row's tid; meaningless for a row that is not stored yet.
-    pub fn tid(self) -> pg_sys::ItemPointerData {
+    pub fn tid(self) -> ItemPointerData {
         // SAFETY: every slot has this field.
         unsafe { (*self.slot).tts_tid }
     }
@@ -91,7 +91,7 @@ impl<'a> Row<'a> {
 }
 
 /// Whether a tid is one of `tids`.
-pub fn has_tid(tids: &[pg_sys::ItemPointerData], tid: pg_sys::ItemPointerData) -> bool {
+pub fn has_tid(tids: &[ItemPointerData], tid: ItemPointerData) -> bool {
     tids.iter().any(|other| item_pointer_to_u64(*other) == item_pointer_to_u64(tid))
 }
 
@@ -109,12 +109,7 @@ impl TableSlot {
     ///
     /// # Safety
     /// The snapshot is valid.
-    pub unsafe fn fetch(
-        &self,
-        table: &Relation,
-        mut tid: pg_sys::ItemPointerData,
-        snapshot: pg_sys::Snapshot,
-    ) -> Option<Row<'_>> {
+    pub unsafe fn fetch(&self, table: &Relation, mut tid: ItemPointerData, snapshot: Snapshot) -> Option<Row<'_>> {
         // SAFETY: the table is open and the slot is for its stored rows; the caller passes a valid snapshot.
         unsafe {
             let is_visible = pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut tid, snapshot, self.0);
@@ -126,7 +121,7 @@ impl TableSlot {
     ///
     /// # Safety
     /// The snapshot is valid.
-    pub unsafe fn first(&self, table: &Relation, snapshot: pg_sys::Snapshot) -> Option<Row<'_>> {
+    pub unsafe fn first(&self, table: &Relation, snapshot: Snapshot) -> Option<Row<'_>> {
         // SAFETY: the table is open and the slot is for its stored rows; the caller passes a valid snapshot.
         unsafe {
             #[cfg(not(feature = "pg19"))]

@@ -1,6 +1,6 @@
 //! A relation of a query, for which an extension may offer paths to the planner.
 
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::{self, IndexOptInfo, Oid};
 
 use super::comparison::Comparison;
 use super::planner_info::Planner;
@@ -137,8 +137,7 @@ impl BaseRelation {
         }
     }
 
-    /// Whether a condition may be evaluated before all others, even before those that protect rows by row-level
-    /// security.
+    /// Whether a condition may be evaluated first, even before conditions that protect rows (row-level security).
     pub fn may_come_first(&self, condition: &Condition) -> bool {
         // SAFETY: the condition is one of the relation.
         unsafe { pg_sys::restriction_is_securely_promotable(condition.info, self.relation) }
@@ -190,13 +189,12 @@ impl BaseRelation {
     /// the types of an index's keys, and whether other columns are included. If it returns false, the index is left
     /// out, and need not be opened, which takes time in each partition.
     pub fn indexes(&self, may_serve: impl Fn(&[Oid], bool) -> bool) -> Vec<Oid> {
-        let may_serve = |index: &&pg_sys::IndexOptInfo| {
+        let may_serve = |index: &&IndexOptInfo| {
             // SAFETY: an index has a type for each key.
             let keys = unsafe { std::slice::from_raw_parts(index.opcintype, index.nkeycolumns as usize) };
             may_serve(keys, index.ncolumns > index.nkeycolumns)
         };
-        let is_usable =
-            |index: &&pg_sys::IndexOptInfo| !index.hypothetical && (index.indpred.is_null() || index.predOK);
+        let is_usable = |index: &&IndexOptInfo| !index.hypothetical && (index.indpred.is_null() || index.predOK);
         self.index_infos().filter(may_serve).filter(is_usable).map(|index| index.indexoid).collect()
     }
 
@@ -252,7 +250,7 @@ impl BaseRelation {
     /// Whether an index can look up the value of an equality in the key at this position, from 0.
     pub fn can_look_up(&self, index: Oid, position: usize, equality: &Equality) -> bool {
         let Comparison { operator, collation, .. } = equality.comparison;
-        let has_key = |info: &&pg_sys::IndexOptInfo| info.indexoid == index && position < info.nkeycolumns as usize;
+        let has_key = |info: &&IndexOptInfo| info.indexoid == index && position < info.nkeycolumns as usize;
         // SAFETY: an index has an operator family and a collation for each key.
         self.index_infos().find(has_key).is_some_and(|index| unsafe {
             let (family, key_collation) = (*index.opfamily.add(position), *index.indexcollations.add(position));
@@ -271,9 +269,9 @@ impl BaseRelation {
         allowed_scans != default_mask & u64::from(pg_sys::PGS_SCAN_ANY) && allowed_scans.count_ones() <= 1
     }
 
-    fn index_infos(&self) -> impl Iterator<Item = &pg_sys::IndexOptInfo> {
+    fn index_infos(&self) -> impl Iterator<Item = &IndexOptInfo> {
         // SAFETY: the list has valid IndexOptInfo nodes, which live as long as the relation.
-        unsafe { nodes(self.rel_info().indexlist).into_iter().map(|index: *mut pg_sys::IndexOptInfo| &*index) }
+        unsafe { nodes(self.rel_info().indexlist).into_iter().map(|index: *mut IndexOptInfo| &*index) }
     }
 
     /// Whether an expression refers to columns of this table, and to no other relation.
@@ -282,8 +280,8 @@ impl BaseRelation {
         unsafe { pg_sys::bms_equal(pg_sys::pull_varnos(self.root, expression.as_ptr()), self.rel_info().relids) }
     }
 
-    /// The relations that expressions and LATERAL refer to; None if an expression is volatile, or refers to this
-    /// relation.
+    /// The relations that expressions (and LATERAL) refer to; None if they refer to this one too, or if one is
+    /// volatile.
     pub fn outer(&self, expressions: impl IntoIterator<Item = Expression>) -> Option<Outer> {
         // SAFETY: the planner and the expressions are valid. The set is a copy, which nothing else refers to.
         unsafe {

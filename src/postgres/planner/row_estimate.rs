@@ -19,8 +19,7 @@ pub struct ConditionEstimate {
 }
 
 impl BaseRelation {
-    /// Gives the planner these estimates: of the conditions, of the rows of the relation that fulfil all of them, and
-    /// of the rows that each path returns.
+    /// Gives the planner these estimates, and what follows from them: the rows of the relation, and of each path.
     pub fn apply_estimates(&self, estimates: &[ConditionEstimate]) {
         estimates.iter().for_each(|estimate| self.set_share(estimate));
         // It has members: the partitions or inheritors of a table, or the parts of a UNION ALL.

@@ -65,8 +65,7 @@ struct SemiJoin {
 }
 
 impl SemiJoin {
-    /// Adds to each hash join the cost of the pairs for which PostgreSQL has not charged it, and has PostgreSQL collect
-    /// all other paths again.
+    /// Adds the cost of uncharged pairs to each hash join, and has PostgreSQL collect all other paths again.
     fn charge_hash_joins(&self) {
         // SAFETY: the planner is at work on this join. Its lists have valid paths, and nothing else refers to these
         // yet. The conditions are as they were before any other path of this query is planned.

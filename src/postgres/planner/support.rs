@@ -11,8 +11,7 @@ use crate::expression::{Expression, expressions};
 /// A request of the planner to a support function. Only a request for a selectivity is ever answered; the others are
 /// occasions to report errors and warnings while a query is planned.
 pub enum Request {
-    /// The planner cannot evaluate a call with these arguments, and asks for a simpler expression. This is where
-    /// constant arguments are checked.
+    /// The planner asks for a simpler form of a call that it cannot evaluate. This is where constants are checked.
     Simplify { arguments: Vec<Expression> },
     /// The planner asks for the share of rows that fulfil a condition: in a join, of pairs of rows; in a semi-join, of
     /// outer rows.

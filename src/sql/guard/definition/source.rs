@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString};
 
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
-use postgres::catalog::column::with_generated_columns_replaced;
+use postgres::catalog::column::replace_generated_columns;
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Explain, Result, user_error};
 use postgres::expression::Expression;
@@ -70,7 +70,7 @@ pub fn column_name(sql: &str) -> Option<String> {
 
 /// The expression with all generated columns replaced by their generation expressions, which give the same value.
 pub fn with_plain_columns(table: &Relation, expression: Expression) -> Expression {
-    with_generated_columns_replaced(table, expression, |column| column.is_generated)
+    replace_generated_columns(table, expression, |column| column.is_generated)
 }
 
 /// Refuses a partition in which the source has another expression: a generated column of the partition may have one.
