@@ -57,10 +57,11 @@ pub fn elements<'a, T: FromDatum + 'a>(
 /// An error unless two arrays, each given by its name and length, have the same length. The names are parts of the
 /// message: "ids" and "of fingerprints" make "numbers of ids (2) and of fingerprints (1) differ".
 pub fn check_same_length(first: (&str, usize), second: (&str, usize), hint: &str) -> Result<()> {
-    if first.1 == second.1 {
+    let ((first_name, first_length), (second_name, second_length)) = (first, second);
+    if first_length == second_length {
         return Ok(());
     }
-    let message = format!("numbers of {} ({}) and {} ({}) differ", first.0, first.1, second.0, second.1);
+    let message = format!("numbers of {first_name} ({first_length}) and {second_name} ({second_length}) differ");
     Err(user_error(PgSqlErrorCode::ERRCODE_ARRAY_ELEMENT_ERROR, message).with_hint(hint))
 }
 

@@ -43,7 +43,7 @@ pub fn server_string_from_bytea(text: &[u8]) -> Result<String> {
 }
 
 /// Converts a server string to the server's encoding: private-use characters become the server's bytes again, and all
-/// other characters are converted. An error if the string contains a NUL, or if its length is no `i32`. PostgreSQL
+/// other characters are converted. An error if the string contains a NUL, or is longer than 2 GB. PostgreSQL
 /// raises an error if its encoding lacks a character.
 pub fn to_server_cstring(text: &str) -> Result<CString> {
     if i32::try_from(text.len()).is_err() {

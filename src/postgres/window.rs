@@ -12,7 +12,7 @@ use super::error::{Explain, Result, invalid_parameter, user_error};
 use super::ffi::{guarded, windowapi};
 use super::text::RawText;
 
-/// The limit on the rows in a partition: their numbers are one palloc'd array, of up to 1 GB.
+/// The limit on the rows in a partition: [`PartitionMemory`] and their numbers are one palloc'd chunk of at most 1 GB.
 const MAX_PARTITION_ROWS: usize = (1 << 28) - 16;
 
 /// The window that a function is called over, at its current row.

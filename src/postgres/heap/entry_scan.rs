@@ -6,7 +6,7 @@ use pgrx::pg_sys::{self, Datum, Oid, ScanKeyData};
 
 use crate::ffi::{attribute, guarded, index_getnext_tid};
 
-/// A scan of an index. [`Self::end`] ends it, not dropping it: after an error, PostgreSQL releases it.
+/// A scan of an index. The owner must end it. Dropping it does not: after an error, PostgreSQL releases it.
 pub struct EntryScan {
     /// PostgreSQL's state of the scan.
     pub(super) description: pg_sys::IndexScanDesc,
@@ -48,7 +48,7 @@ pub enum Fetched {
     Dead,
 }
 
-/// A condition on an integer key.
+/// A condition on an integer key. `AnyOf` has at most [`MAX_VALUES_AT_ONCE`] values.
 pub enum KeyCondition<'a> {
     AnyOf(&'a [i32]),
     NotNull,
@@ -265,7 +265,7 @@ unsafe fn offset_in_entries(columns: pg_sys::TupleDesc, attnum: i16) -> Option<u
     Some(offset.next_multiple_of(align_of::<i64>()))
 }
 
-/// The number of scan keys of [`EntryScan::look_up`]: `before` keys, one for the integer, and two for a range.
+/// The number of scan keys of [`EntryScan::look_up`]: `before` keys, one for the condition, and two for a range.
 pub fn key_count(before: usize, has_range: bool) -> usize {
     before + if has_range { 3 } else { 1 }
 }
@@ -279,7 +279,7 @@ const IS_NULL: u32 = pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL;
 /// The function is the equality, in the index's operator family, of the column's type and the value's. If these differ,
 /// the caller sets `sk_subtype`.
 pub unsafe fn equality_key(attnum: i16, function: Oid, collation: Oid, value: Option<Datum>) -> ScanKeyData {
-    let (flags, argument) = value.map_or((IS_NULL, Datum::null()), |value| (0, value));
+    let (flags, argument) = value.map_or((IS_NULL, Datum::null()), |datum| (0, datum));
     // SAFETY: the caller passes an equality.
     unsafe { scan_key(attnum, flags, pg_sys::BTEqualStrategyNumber, function, collation, argument) }
 }
@@ -299,7 +299,8 @@ unsafe fn scan_key(attnum: i16, flags: u32, strategy: u32, function: Oid, collat
     key
 }
 
-/// The header of a one-dimensional array of `int4` without NULLs (PostgreSQL's utils/array.h).
+/// The header of an array of `int4` (PostgreSQL's utils/array.h): the length word, the number of dimensions, 0 for no
+/// NULLs, the type of the elements, their number, and the first subscript.
 fn array_header(length: usize) -> [i32; 6] {
     let mut header = [0, 1, 0, pg_sys::INT4OID.to_u32() as i32, length as i32, 1];
     let bytes = (size_of_val(&header) + length * size_of::<i32>()) as i32;

@@ -49,13 +49,17 @@ impl<'a> Row<'a> {
     pub fn has_same_values(self, other: Row<'_>, mut columns: impl Iterator<Item = i16>) -> bool {
         columns.all(|column| match (self.value(column), other.value(column)) {
             (None, None) => true,
-            (Some(a), Some(b)) => self.attribute(column).zip(other.attribute(column)).is_some_and(|(ours, theirs)| {
-                // Values with the same stored bytes are equal, and need not be detoasted.
-                let have_same_bytes = || self.varlena(column).is_some_and(|ours| other.varlena(column) == Some(ours));
-                // SAFETY: both values are of the attribute's type.
-                let are_equal = || unsafe { pg_sys::datum_image_eq(a, b, ours.attbyval, ours.attlen.into()) };
-                ours.atttypid == theirs.atttypid && (have_same_bytes() || are_equal())
-            }),
+            (Some(own), Some(others)) => {
+                self.attribute(column).zip(other.attribute(column)).is_some_and(|(ours, theirs)| {
+                    // Values with the same stored bytes are equal, and need not be detoasted.
+                    let have_same_bytes =
+                        || self.varlena(column).is_some_and(|bytes| other.varlena(column) == Some(bytes));
+                    // SAFETY: both values are of the attribute's type.
+                    let are_equal =
+                        || unsafe { pg_sys::datum_image_eq(own, others, ours.attbyval, ours.attlen.into()) };
+                    ours.atttypid == theirs.atttypid && (have_same_bytes() || are_equal())
+                })
+            }
             _ => false,
         })
     }
