@@ -103,7 +103,7 @@ fn foreign_code_of_node(
         // SAFETY: format_operator accepts any OID.
         return described("operator", unsafe { pg_sys::format_operator(operator) });
     }
-    let collation = node.node::<pg_sys::CollateExpr>().map(|node| node.collOid);
+    let collation = node.node::<pg_sys::CollateExpr>().map(|collate| collate.collOid);
     if let Some(collation) = collation.filter(|collation| collation.to_u32() >= pg_sys::FirstNormalObjectId) {
         // SAFETY: the collation is in a valid expression, so it has a name.
         return described("collation", unsafe { pg_sys::get_collation_name(collation) });
@@ -131,8 +131,7 @@ fn is_built_in(object: Oid) -> bool {
     object.to_u32() < pg_sys::FirstUnpinnedObjectId
 }
 
-/// Whether only PostgreSQL's own code handles values of a type: it ships the type, or it is an enum, or an array of
-/// such.
+/// Whether only PostgreSQL's own code handles values of a type: a type that it ships, an enum, or an array of these.
 pub fn is_allowed_type(data_type: Oid) -> bool {
     // SAFETY: look-ups in system caches.
     let (is_enum, element) = unsafe { (pg_sys::type_is_enum(data_type), pg_sys::get_element_type(data_type)) };
@@ -141,15 +140,15 @@ pub fn is_allowed_type(data_type: Oid) -> bool {
 
 /// Whether a node of this type is a text search configuration or dictionary, but not a constant that PostgreSQL ships.
 fn is_foreign_text_search(node: Expression, data_type: Oid) -> bool {
-    let is_shipped = |(_, value): (_, pg_sys::Datum)| (value.value() as u32) < pg_sys::FirstNormalObjectId;
+    let is_shipped = |(_, oid): (_, pg_sys::Datum)| (oid.value() as u32) < pg_sys::FirstNormalObjectId;
     matches!(data_type, pg_sys::REGCONFIGOID | pg_sys::REGDICTIONARYOID) && !node.constant().is_some_and(is_shipped)
 }
 
 /// The argument of a node that only reads it; None for other nodes.
 fn only_read_argument(node: Expression) -> Option<Expression> {
-    let relabelled = node.node::<pg_sys::RelabelType>().map(|node| node.arg);
-    let selected_from = || node.node::<pg_sys::FieldSelect>().map(|node| node.arg);
-    let tested = || node.node::<pg_sys::NullTest>().map(|node| node.arg);
+    let relabelled = node.node::<pg_sys::RelabelType>().map(|cast| cast.arg);
+    let selected_from = || node.node::<pg_sys::FieldSelect>().map(|selection| selection.arg);
+    let tested = || node.node::<pg_sys::NullTest>().map(|test| test.arg);
     // SAFETY: each of these nodes has an argument.
     unsafe { Expression::new(relabelled.or_else(selected_from).or_else(tested)?) }
 }

@@ -61,7 +61,7 @@ unsafe extern "C-unwind" fn take_literals(node: *mut pg_sys::Node, literals: *mu
             // A type modifier must stay a constant.
             NodeTag::T_TypeName => return false,
             NodeTag::T_FuncCall => write_as_cast(node.cast()),
-            NodeTag::T_A_Const if is_string(node) => {
+            NodeTag::T_A_Const if is_quoted_literal(node) => {
                 let pg_sys::A_Const { location, .. } = *node.cast::<pg_sys::A_Const>();
                 let values = &mut (*literals.cast::<Literals>()).values;
                 push(values, pg_sys::make_const(std::ptr::null_mut(), node.cast()));
@@ -80,7 +80,7 @@ unsafe extern "C-unwind" fn take_literals(node: *mut pg_sys::Node, literals: *mu
 ///
 /// # Safety
 /// The node is valid.
-unsafe fn is_string(node: *mut pg_sys::Node) -> bool {
+unsafe fn is_quoted_literal(node: *mut pg_sys::Node) -> bool {
     // SAFETY: the caller passes a valid node.
     unsafe {
         (*node).type_ == NodeTag::T_A_Const && {
@@ -104,7 +104,7 @@ unsafe fn write_as_cast(call: *mut pg_sys::FuncCall) {
             && (*call).agg_filter.is_null()
             && (*call).over.is_null()
             && !((*call).agg_within_group || (*call).agg_star || (*call).agg_distinct || (*call).func_variadic);
-        if !is_plain || !is_string(argument) {
+        if !is_plain || !is_quoted_literal(argument) {
             return;
         }
         let written = pg_sys::makeTypeNameFromNameList(funcname);

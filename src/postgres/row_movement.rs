@@ -47,12 +47,13 @@ pub fn may_complete_move(event: &RowEvent, statement: pg_sys::MemoryContext) -> 
         return false;
     }
     // SAFETY: the functions only read variables.
-    let (is_worker, start) = unsafe { (pg_sys::IsLogicalWorker(), pg_sys::GetCurrentStatementStartTimestamp()) };
+    let (is_worker, statement_start) =
+        unsafe { (pg_sys::IsLogicalWorker(), pg_sys::GetCurrentStatementStartTimestamp()) };
     if is_worker && is_applying_update() {
         return true;
     }
     let is_noted = STATEMENTS.with_borrow(|statements| statements.contains(&statement));
-    (is_noted || !is_worker && start == LOADING_STATEMENT_START.get()) && has_deleted_elsewhere(&table)
+    (is_noted || !is_worker && statement_start == LOADING_STATEMENT_START.get()) && has_deleted_elsewhere(&table)
 }
 
 /// Notes and runs a statement. PostgreSQL's errors may pass through: nothing in this function needs to be dropped.
@@ -118,12 +119,12 @@ fn has_deleted_elsewhere(table: &Relation) -> bool {
 fn is_applying_update() -> bool {
     // SAFETY: this process is a worker. The function returns null or a NUL-terminated text in memory of its own.
     let (state, context) = unsafe {
-        let text = NonNull::new(pg_sys::GetErrorContextStack());
-        ((*pg_sys::MyLogicalRepWorker).relstate as u8, text.map(|text| CStr::from_ptr(text.as_ptr())))
+        let start = NonNull::new(pg_sys::GetErrorContextStack());
+        ((*pg_sys::MyLogicalRepWorker).relstate as u8, start.map(|start| CStr::from_ptr(start.as_ptr())))
     };
-    let context = context.unwrap_or_default().to_bytes();
-    let mut words = context.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'.');
+    let lines = context.unwrap_or_default().to_bytes();
+    let mut words = lines.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'.');
     let message_type = words.find(|word| *word == b"INSERT" || *word == b"UPDATE");
     let is_update = message_type.is_none_or(|message_type| message_type == b"UPDATE");
-    state != pg_sys::SUBREL_STATE_DATASYNC && !context.contains(&b'\n') && is_update
+    state != pg_sys::SUBREL_STATE_DATASYNC && !lines.contains(&b'\n') && is_update
 }

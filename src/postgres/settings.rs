@@ -31,20 +31,20 @@ type Setting = (&'static CStr, &'static CStr);
 
 /// Calls `run` under [`SAFE_SEARCH_PATH`].
 pub fn with_safe_search_path<T>(run: impl FnOnce() -> T) -> T {
-    with_fixed([(c"search_path", SAFE_SEARCH_PATH)].into_iter(), run)
+    with_settings([(c"search_path", SAFE_SEARCH_PATH)].into_iter(), run)
 }
 
 /// Calls `run` under settings by which SQL and values mean and print the same, whatever a session has set.
 pub fn with_fixed_settings<T>(run: impl FnOnce() -> T) -> T {
-    with_fixed(TIME_SETTINGS.into_iter().chain(SYNTAX_AND_OUTPUT_SETTINGS), run)
+    with_settings(TIME_SETTINGS.into_iter().chain(SYNTAX_AND_OUTPUT_SETTINGS), run)
 }
 
 /// Calls `run` with times in UTC.
 pub fn with_fixed_times<T>(run: impl FnOnce() -> T) -> T {
-    with_fixed(TIME_SETTINGS.into_iter(), run)
+    with_settings(TIME_SETTINGS.into_iter(), run)
 }
 
-fn with_fixed<T>(settings: impl Iterator<Item = Setting>, run: impl FnOnce() -> T) -> T {
+fn with_settings<T>(settings: impl Iterator<Item = Setting>, run: impl FnOnce() -> T) -> T {
     restoring_settings(|| {
         // Setting TimeZone reads a file, which takes as long as checking many rows. So set only what differs.
         let differs = |&(name, value): &Setting| read_setting(name).as_deref() != value.to_str().ok();

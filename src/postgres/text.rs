@@ -39,7 +39,8 @@ impl<'a> TextArgument<'a> {
         let varlena: *const pg_sys::varlena = self.0.as_ptr().cast();
         // SAFETY: the argument is a varlena, read in place only if it is neither stored out of line nor compressed.
         unsafe {
-            // A plain text needs no call of a PostgreSQL function, whose sigsetjmp takes as long as some words.
+            // A plain text needs no call of PostgreSQL. pgrx guards each by sigsetjmp, which takes as long as
+            // fingerprinting some words.
             if varatt_is_4b_u(varlena) || varatt_is_1b(varlena) && !varatt_is_1b_e(varlena) {
                 return varlena_to_byte_slice(varlena);
             }

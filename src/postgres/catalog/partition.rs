@@ -38,7 +38,7 @@ pub fn topmost_of(table: Oid) -> Oid {
     highest_outside(&[], table)
 }
 
-/// The tables of a partition tree, with those being detached concurrently, which PostgreSQL does not list.
+/// The tables of a partition tree: those that PostgreSQL lists, and some that are being detached concurrently.
 pub struct PartitionTree {
     pub members: Vec<Oid>,
     /// The members that are being detached, the highest first.

@@ -15,7 +15,7 @@ pub struct CommonValues {
     /// The most common values, each with its share of the rows.
     pub values: Vec<(i64, f64)>,
     /// The share of the rows that are NULL.
-    pub nulls: f64,
+    pub null_share: f64,
 }
 
 /// What an expression is compared with.
@@ -143,14 +143,16 @@ unsafe fn share_equal_to_row(variable: &mut VariableStatData) -> f64 {
     let mut is_default = false;
     let (mut distinct, (_, common)) =
         unsafe { (pg_sys::get_variable_numdistinct(variable, &mut is_default), read_common_values(variable)) };
-    let (mut rest, mut equal) = (1.0 - common.nulls, 0.0);
+    let (mut rest, mut equal) = (1.0 - common.null_share, 0.0);
     for (_, share) in common.values {
         (rest, equal, distinct) = (rest - share, equal + share * share, distinct - 1.0);
     }
+    // All values that are not common count as equally frequent, as in PostgreSQL's eqjoinsel.
     equal + rest.max(0.0) * rest.max(0.0) / distinct.max(1.0)
 }
 
-/// The type and the most common values of a variable whose type is passed by value; the invalid OID if none are known.
+/// The type and the most common values of a variable, or the invalid OID if none are known. The values are meaningless
+/// unless the type is a `bigint`.
 ///
 /// # Safety
 /// examine_variable has filled in `variable`, which has statistics.
@@ -164,6 +166,6 @@ unsafe fn read_common_values(variable: &VariableStatData) -> (Oid, CommonValues)
         let value_and_share = |index| ((*slot.values.add(index)).value() as i64, f64::from(*slot.numbers.add(index)));
         let values = (0..slot.nvalues.min(slot.nnumbers) as usize).map(value_and_share).collect();
         pg_sys::free_attstatsslot(&mut slot);
-        (slot.valuetype, CommonValues { values, nulls: f64::from((*statistics).stanullfrac) })
+        (slot.valuetype, CommonValues { values, null_share: f64::from((*statistics).stanullfrac) })
     }
 }
