@@ -21,30 +21,30 @@ pub enum Request {
 }
 
 /// Calls `respond` with a request. `respond` returns the selectivity, or None for no answer.
-pub fn answer(request: Internal, respond: impl FnOnce(Request) -> Result<Option<f64>>) -> Result<Internal> {
-    let datum = request.unwrap().unwrap_or_else(Datum::null);
+pub fn answer(internal: Internal, respond: impl FnOnce(Request) -> Result<Option<f64>>) -> Result<Internal> {
+    let datum = internal.unwrap().unwrap_or_else(Datum::null);
     let mut selectivity = None;
     // SAFETY: the planner passes a support request, of the type that its tag says, with pointers that stay valid.
     let request = unsafe {
         match datum.cast_mut_ptr::<pg_sys::Node>().as_ref().map(|node| node.type_) {
             Some(NodeTag::T_SupportRequestSimplify) => {
-                let request = &*datum.cast_mut_ptr::<pg_sys::SupportRequestSimplify>();
-                let call = Expression::new(request.fcall).and_then(Expression::call);
+                let asked = &*datum.cast_mut_ptr::<pg_sys::SupportRequestSimplify>();
+                let call = Expression::new(asked.fcall).and_then(Expression::call);
                 call.map(|(_, arguments)| Request::Simplify { arguments })
             }
             Some(NodeTag::T_SupportRequestSelectivity) => {
-                let request = &mut *datum.cast_mut_ptr::<pg_sys::SupportRequestSelectivity>();
-                let arguments = expressions(request.args);
-                // An anti-join returns the rows that a semi-join does not.
-                let is_semi_join = request.is_join && is_semi_or_anti(request.jointype);
-                selectivity = Some(&mut request.selectivity);
-                let planner = Planner::new(request.root);
+                let asked = &mut *datum.cast_mut_ptr::<pg_sys::SupportRequestSelectivity>();
+                let arguments = expressions(asked.args);
+                // An anti-join returns the rows that a semi-join does not, so the planner asks for the same share.
+                let is_semi_join = asked.is_join && is_semi_or_anti(asked.jointype);
+                selectivity = Some(&mut asked.selectivity);
+                let planner = Planner::new(asked.root);
                 planner.map(|planner| Request::Selectivity { planner, arguments, is_semi_join })
             }
             Some(NodeTag::T_SupportRequestCost) => {
-                let request = &*datum.cast_mut_ptr::<pg_sys::SupportRequestCost>();
-                let call = Expression::new(request.node).and_then(Expression::window_call);
-                let planner = Planner::new(request.root);
+                let asked = &*datum.cast_mut_ptr::<pg_sys::SupportRequestCost>();
+                let call = Expression::new(asked.node).and_then(Expression::window_call);
+                let planner = Planner::new(asked.root);
                 let to_request =
                     |(planner, (function, arguments))| Request::WindowCost { planner, function, arguments };
                 planner.zip(call).map(to_request)
