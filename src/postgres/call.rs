@@ -1,4 +1,4 @@
-//! The running call of a function.
+//! The running call of a function: what is called, on what, and within what.
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
@@ -45,15 +45,17 @@ impl<'a> Call<'a> {
         unsafe { (*(*self.info).flinfo).fn_oid }
     }
 
-    /// Whether all arguments are constants of a query: then the planner evaluates the call.
+    /// Whether all arguments are constants, so that no row decides whether the call fails. PostgreSQL evaluates such
+    /// a call of an immutable function while it plans.
     pub fn has_constant_arguments(self) -> bool {
         // SAFETY: `fn_expr` is null or a valid expression, which outlives the call.
         let expression = unsafe { Expression::new((*(*self.info).flinfo).fn_expr) };
-        let call = expression.and_then(Expression::call);
-        call.is_some_and(|(_, arguments)| arguments.iter().all(|argument| argument.constant().is_some()))
+        let function_and_arguments = expression.and_then(Expression::call);
+        function_and_arguments
+            .is_some_and(|(_, arguments)| arguments.iter().all(|argument| argument.constant().is_some()))
     }
 
-    /// The type of an argument of a polymorphic function.
+    /// The type of an argument, whose `position` counts from 0; the invalid OID if the call has no expression.
     pub fn argument_type(self, position: c_int) -> Oid {
         // SAFETY: a running call knows its function, whose expression is null or valid.
         unsafe { pg_sys::get_fn_expr_argtype((*self.info).flinfo, position) }
@@ -67,29 +69,30 @@ impl<'a> Call<'a> {
             (!node.is_null() && (*node).type_ == tag).then_some(node)
         }
     }
-}
 
-/// The state of an aggregate, made by `create` in its memory if there is none yet; an error outside an aggregate.
-///
-/// # Safety
-/// The state is a `T` that `create` has made, and only this call refers to it.
-pub unsafe fn aggregate_state<'a, T>(
-    state: Internal,
-    call: Call<'_>,
-    aggregate: &str,
-    create: impl FnOnce(PgMemoryContexts) -> *mut T,
-) -> Result<(Internal, &'a mut T)> {
-    let state = match state.unwrap() {
-        Some(state) => state.cast_mut_ptr(),
-        None => {
-            let mut context = std::ptr::null_mut();
-            // SAFETY: the call is running.
-            if unsafe { pg_sys::AggCheckCallContext(call.info, &mut context) } == 0 {
-                return Err(invalid_parameter(format!("{aggregate}'s functions work in an aggregate only")));
+    /// The state of the aggregate that calls this function. If there is none yet, `create` makes it in the memory
+    /// context of the aggregate, which it is given. An error, with the name `aggregate`, outside an aggregate.
+    ///
+    /// # Safety
+    /// The state is a `T` that `create` has made. Only this call refers to it, and does not use it after it ends.
+    pub unsafe fn aggregate_state<T>(
+        self,
+        state: Internal,
+        aggregate: &str,
+        create: impl FnOnce(PgMemoryContexts) -> *mut T,
+    ) -> Result<(Internal, &'a mut T)> {
+        let pointer = match state.unwrap() {
+            Some(datum) => datum.cast_mut_ptr(),
+            None => {
+                let mut context = std::ptr::null_mut();
+                // SAFETY: the call is running.
+                if unsafe { pg_sys::AggCheckCallContext(self.info, &mut context) } == 0 {
+                    return Err(invalid_parameter(format!("{aggregate}'s functions work in an aggregate only")));
+                }
+                create(PgMemoryContexts::For(context))
             }
-            create(PgMemoryContexts::For(context))
-        }
-    };
-    // SAFETY: the state lives as long as the aggregate, and the caller says that nothing else refers to it.
-    Ok((Internal::from(Some(pg_sys::Datum::from(state))), unsafe { &mut *state }))
+        };
+        // SAFETY: the state lives as long as the aggregate, and the caller says that nothing else refers to it.
+        Ok((Internal::from(Some(pg_sys::Datum::from(pointer))), unsafe { &mut *pointer }))
+    }
 }

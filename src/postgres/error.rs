@@ -4,18 +4,18 @@ pub use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use simhash::error::Error;
 
-use super::server_text::{encoding, readable};
+use super::encoding::{database_encoding, readable};
 
 /// A result whose error is reported to the user.
 pub type Result<T, E = ErrorReport> = std::result::Result<T, E>;
 
-/// Adds a detail and a hint to an error, as the server can send them.
+/// Adds a detail and a hint to an error, converted so that the server can send them, as pgrx does not convert them.
 pub trait Explain {
     fn with_detail(self, detail: impl Into<String>) -> Self;
     fn with_hint(self, hint: impl Into<String>) -> Self;
 }
 
-#[allow(clippy::disallowed_methods)] // They are called here alone.
+#[allow(clippy::disallowed_methods)] // Only here, what they are given is converted.
 impl Explain for ErrorReport {
     fn with_detail(self, detail: impl Into<String>) -> Self {
         self.set_detail(sendable(detail.into()))
@@ -44,13 +44,13 @@ pub fn not_supported(message: impl Into<String>) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
 }
 
-/// Raises an error, in code that cannot return one.
+/// Raises an error, in code that cannot return it, such as a callback of PostgreSQL.
 pub fn raise(error: ErrorReport) -> ! {
     error.report(PgLogLevel::ERROR);
     unreachable!("an error has been reported")
 }
 
-/// Raises the error for a lack of memory.
+/// Raises the error for a lack of memory, in code that cannot return it.
 pub fn out_of_memory() -> ! {
     raise(algorithm_error(Error::OutOfMemory))
 }
@@ -60,15 +60,16 @@ pub fn notice(message: String) {
     notice!("{}", sendable(message));
 }
 
-/// Converts a message so that the server can send it. The server expects its own encoding, and fails on other bytes. So
-/// in encodings other than UTF-8 and SQL_ASCII, non-ASCII characters are escaped.
+/// Converts a message, whose names are server strings ([`super::encoding`]), so that the server can send it. The server
+/// expects its own encoding, and fails on other bytes. So in encodings other than UTF-8 and SQL_ASCII, non-ASCII
+/// characters are escaped.
 pub(super) fn sendable(message: String) -> String {
-    let message = readable(&message);
-    if message.is_ascii() || matches!(encoding(), pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) {
-        return message.into_owned();
+    let in_utf8 = readable(&message);
+    if in_utf8.is_ascii() || matches!(database_encoding(), pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) {
+        return in_utf8.into_owned();
     }
     let escape = |c: char| if c.is_ascii() { c.to_string() } else { c.escape_unicode().to_string() };
-    message.chars().map(escape).collect()
+    in_utf8.chars().map(escape).collect()
 }
 
 /// Converts an error of the crate `simhash` to a user error with its SQLSTATE.

@@ -1,4 +1,4 @@
-//! PostgreSQL's expression trees: the nodes that the extension reads and builds.
+//! Reads and builds PostgreSQL's expression trees.
 //!
 //! An [`Expression`] is always valid, so its methods need no `unsafe`. Making one from a pointer or a list needs it.
 
@@ -15,26 +15,25 @@ use super::ffi::guarded;
 use super::json::RawJsonb;
 use super::list::{members, nodes};
 use super::memory::push;
-use super::text::{RawText, TextArgument, from_server};
+use super::server_string::server_string_from_c;
+use super::text::{RawText, TextArgument};
 
 /// A valid expression node (PostgreSQL's `nodes/primnodes.h`), which lives as long as anything that is read from it.
-///
-/// Its methods build, read, cast, compare and rewrite expressions, in this order. They never change a node, except one
-/// that they have built or copied themselves.
+/// Its methods never change a node, except one that they have built or copied themselves.
 #[derive(Clone, Copy, Debug)]
 pub struct Expression(NonNull<pg_sys::Node>);
 
-/// A binary operator, the function that implements it, and its operands.
+/// The use of a binary operator: with the function that implements it, and its operands.
 pub struct Operation {
     pub operator: Oid,
     pub function: Oid,
     pub operands: [Expression; 2],
 }
 
-/// The varno of the table's columns in its stored expressions: index keys, generation expressions.
+/// The varno of a table's columns in its stored expressions, such as index keys and generation expressions.
 pub const OWN_VARNO: i32 = 1;
 
-/// A type of node, with the tag by which PostgreSQL recognises it.
+/// A type of expression node, with the tag by which PostgreSQL recognises it.
 pub(crate) trait ExpressionNode {
     const TAG: NodeTag;
 }
@@ -48,23 +47,11 @@ macro_rules! expression_nodes {
 }
 
 expression_nodes! {
-    BoolExpr: T_BoolExpr,
-    BooleanTest: T_BooleanTest,
-    CaseExpr: T_CaseExpr,
-    CoalesceExpr: T_CoalesceExpr,
-    CoerceViaIO: T_CoerceViaIO,
-    CollateExpr: T_CollateExpr,
-    Const: T_Const,
-    FieldSelect: T_FieldSelect,
-    FuncExpr: T_FuncExpr,
-    NamedArgExpr: T_NamedArgExpr,
-    NullTest: T_NullTest,
-    OpExpr: T_OpExpr,
-    RelabelType: T_RelabelType,
-    SQLValueFunction: T_SQLValueFunction,
-    ScalarArrayOpExpr: T_ScalarArrayOpExpr,
-    Var: T_Var,
-    WindowFunc: T_WindowFunc,
+    BoolExpr: T_BoolExpr, BooleanTest: T_BooleanTest, CaseExpr: T_CaseExpr, CoalesceExpr: T_CoalesceExpr,
+    CoerceViaIO: T_CoerceViaIO, CollateExpr: T_CollateExpr, Const: T_Const, FieldSelect: T_FieldSelect,
+    FuncExpr: T_FuncExpr, NamedArgExpr: T_NamedArgExpr, NullTest: T_NullTest, OpExpr: T_OpExpr,
+    RelabelType: T_RelabelType, SQLValueFunction: T_SQLValueFunction, ScalarArrayOpExpr: T_ScalarArrayOpExpr,
+    Var: T_Var, WindowFunc: T_WindowFunc,
 }
 
 impl Expression {
@@ -77,14 +64,14 @@ impl Expression {
         NonNull::new(node.cast()).map(Self)
     }
 
-    /// A new constant; None for NULL.
+    /// Makes a constant; None for NULL.
     pub fn constant_from<T: IntoDatum>(value: T) -> Option<Self> {
         let (data_type, mut length, mut is_by_value) = (T::type_oid(), 0, false);
-        let value = value.into_datum()?;
-        // SAFETY: the value is of this type.
+        let datum = value.into_datum()?;
+        // SAFETY: the datum is of this type.
         unsafe {
             pg_sys::get_typlenbyval(data_type, &mut length, &mut is_by_value);
-            Self::new(pg_sys::makeConst(data_type, -1, Oid::INVALID, length.into(), value, false, is_by_value))
+            Self::new(pg_sys::makeConst(data_type, -1, Oid::INVALID, length.into(), datum, false, is_by_value))
         }
     }
 
@@ -124,7 +111,7 @@ impl Expression {
         Some((call.winfnoid, unsafe { expressions(call.args) }))
     }
 
-    /// A binary operator with its operands.
+    /// A binary operator, with its function and operands; None for any other node.
     pub fn operation(self) -> Option<Operation> {
         let operation = self.node::<pg_sys::OpExpr>()?;
         // SAFETY: an operator has a list of expressions. get_opcode looks up a system cache.
@@ -137,7 +124,7 @@ impl Expression {
         self.call().or_else(|| self.operation().map(|operation| (operation.function, operation.operands.to_vec())))
     }
 
-    /// The expressions from which this one takes its value: arguments of COALESCE, results of CASE, or else this one.
+    /// The expressions of which one is the value: arguments of COALESCE, results of CASE, or else this expression.
     pub fn outcomes(self) -> Vec<Expression> {
         let inner = self.without_relabelling();
         // SAFETY: COALESCE has a list of expressions; CASE has a list of CaseWhen nodes with results, and a default.
@@ -157,7 +144,7 @@ impl Expression {
     /// The expressions of the tree, each before those within it.
     pub fn parts(self) -> Vec<Expression> {
         let (mut parts, mut rest) = (Vec::new(), vec![self]);
-        // PostgreSQL's walkers would recurse, and this code would need more stack for that than the rest of a query.
+        // A loop: recursion through PostgreSQL's walkers would take more stack than the rest of a query.
         while let Some(part) = rest.pop() {
             // Lists, and WHEN of CASE, have parts but are not expressions.
             if !matches!(part.tag(), NodeTag::T_List | NodeTag::T_CaseWhen) {
@@ -181,7 +168,7 @@ impl Expression {
         functions
     }
 
-    /// The operator of a node that applies one to scalars.
+    /// The operator that this node applies to scalars; None for any other node.
     pub(crate) fn operator(self) -> Option<Oid> {
         match self.tag() {
             // SAFETY: nodes with these tags are of the type OpExpr.
@@ -197,7 +184,7 @@ impl Expression {
         unsafe { pg_sys::exprType(self.as_ptr()) }
     }
 
-    /// The type of a node's value; None for a node without a value, such as ERROR ON ERROR in JSON_VALUE.
+    /// As [`Self::value_type`]; None for a node without a value, such as ERROR ON ERROR in JSON_VALUE.
     pub(crate) fn any_value_type(self) -> Option<Oid> {
         Some(self.value_type()).filter(|data_type| *data_type != Oid::INVALID)
     }
@@ -208,7 +195,7 @@ impl Expression {
         unsafe { pg_sys::exprInputCollation(self.as_ptr()) }
     }
 
-    /// The relation of the composite type whose field this reads; None for any other node, and for ROW().
+    /// The relation of whose row type this node selects a field; None for any other node, and for ROW().
     pub fn composite(self) -> Option<Oid> {
         let selection = self.node::<pg_sys::FieldSelect>()?;
         // SAFETY: the node has an argument. typeOrDomainTypeRelid looks up a system cache.
@@ -230,7 +217,7 @@ impl Expression {
         Some(column)
     }
 
-    /// The attnum, if the expression is a column of its table, with or without binary-compatible casts.
+    /// The attnum, if the expression is a column of its table, perhaps within binary-compatible casts.
     pub fn as_own_column(self) -> Option<i16> {
         self.without_relabelling().column().map(|column| column.varattno)
     }
@@ -239,12 +226,12 @@ impl Expression {
     pub fn own_columns(self) -> Vec<i16> {
         let mut set = std::ptr::null_mut();
         // SAFETY: the expression is valid; the set is made here, and is null or valid.
-        let members = unsafe {
+        let numbers = unsafe {
             pg_sys::pull_varattnos(self.as_ptr(), OWN_VARNO as pg_sys::Index, &mut set);
             members(set)
         };
         // The set counts from the lowest system column, whose attnum is negative.
-        members.map(|member| (member + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16).collect()
+        numbers.map(|number| (number + pg_sys::FirstLowInvalidHeapAttributeNumber) as i16).collect()
     }
 
     /// The type and the value of a constant that is not NULL.
@@ -292,7 +279,8 @@ impl Expression {
         self.constant().and_then(|(data_type, value)| integer_value(data_type, value))
     }
 
-    /// The length of an expression of type `bit`, by its type or, for a constant, by its value; None if it is unknown.
+    /// The length in bits of an expression of type `bit`, by its type or, for a constant, by its value; None if it is
+    /// unknown, or if the type is another one.
     pub fn bit_length(self) -> Option<i32> {
         let inner = self.without_relabelling();
         if let Some((pg_sys::BITOID, value)) = inner.constant() {
@@ -303,22 +291,22 @@ impl Expression {
         // SAFETY: the node is valid; getBaseTypeAndTypmod looks up a system cache, and replaces a domain's modifier.
         unsafe {
             let mut modifier = pg_sys::exprTypmod(inner.as_ptr());
-            let base = pg_sys::getBaseTypeAndTypmod(pg_sys::exprType(inner.as_ptr()), &mut modifier);
-            (base == pg_sys::BITOID && modifier >= 0).then_some(modifier)
+            let base_type = pg_sys::getBaseTypeAndTypmod(pg_sys::exprType(inner.as_ptr()), &mut modifier);
+            (base_type == pg_sys::BITOID && modifier >= 0).then_some(modifier)
         }
     }
 
     /// The expression as SQL. The columns of its table are qualified with an alias, if one is given. Other names are
-    /// qualified unless the current search path finds them.
+    /// qualified by their schemas unless the current search path finds them.
     pub fn to_sql(self, table: &Relation, alias: Option<&CStr>) -> Result<String> {
         // SAFETY: the expression refers to columns of the open table, with varno 1. The result is NUL-terminated.
         unsafe {
             let context = pg_sys::deparse_context_for(alias.unwrap_or_default().as_ptr(), table.oid());
-            from_server(pg_sys::deparse_expression(self.as_ptr(), context, alias.is_some(), false))
+            server_string_from_c(pg_sys::deparse_expression(self.as_ptr(), context, alias.is_some(), false))
         }
     }
 
-    /// The argument of a cast by the input and output functions of two types.
+    /// The argument, if this is a cast by the output function of one type and the input function of another.
     pub fn argument_of_io_cast(self) -> Option<Self> {
         // SAFETY: a cast has an argument.
         unsafe { Self::new(self.node::<pg_sys::CoerceViaIO>()?.arg) }
@@ -370,12 +358,12 @@ impl Expression {
         }
     }
 
-    /// Whether both are the same node.
+    /// Whether both are the same node, at one address.
     pub fn is_same_node(self, other: Self) -> bool {
         self.0 == other.0
     }
 
-    /// Whether the two expressions are equal in everything that affects their values.
+    /// Whether two expressions are equal in everything that affects their values.
     pub fn equals(self, other: Self) -> bool {
         // SAFETY: both nodes are valid, and are only read.
         unsafe { pg_sys::equal(self.0.as_ptr().cast(), other.0.as_ptr().cast()) }
@@ -386,8 +374,8 @@ impl Expression {
         unsafe { pg_sys::contain_volatile_functions(self.as_ptr()) }
     }
 
-    /// Whether PostgreSQL refuses the expression as a key of an index: it calls a function that is not immutable. Folds
-    /// constants first, which runs immutable functions.
+    /// Whether the expression calls a function that is not immutable, so that PostgreSQL refuses it as a key of an
+    /// index. Folds constants first, which runs immutable functions.
     pub fn is_mutable(self) -> bool {
         // SAFETY: the node is valid, and is only read.
         unsafe { pg_sys::contain_mutable_functions(self.with_folded_constants().as_ptr()) }
@@ -432,16 +420,18 @@ impl Expression {
         self.with_varno(OWN_VARNO, relid)
     }
 
-    fn with_varno(self, from: i32, to: i32) -> Self {
+    /// A copy in which the columns with one varno have another one.
+    fn with_varno(self, old: i32, new: i32) -> Self {
         // SAFETY: the node is valid. Its copy is valid too and not null, and nothing else refers to it.
         unsafe {
             let copy: *mut pg_sys::Node = pg_sys::copyObjectImpl(self.0.as_ptr().cast()).cast();
-            pg_sys::ChangeVarNodes(copy, from, to, 0);
+            pg_sys::ChangeVarNodes(copy, old, new, 0);
             Self(NonNull::new_unchecked(copy))
         }
     }
 }
 
+/// A walker of PostgreSQL: adds a node to the vector `parts`, and does not look into it.
 #[pg_guard]
 unsafe extern "C-unwind" fn add_part(node: *mut pg_sys::Node, parts: *mut c_void) -> bool {
     // SAFETY: PostgreSQL passes a valid node, or null, and the argument of `Expression::parts`.
@@ -460,7 +450,7 @@ unsafe extern "C-unwind" fn add_function(function: Oid, functions: *mut c_void) 
     false
 }
 
-/// An expression in the form in which PostgreSQL stores it, which needs no memory context.
+/// An expression as the text in which PostgreSQL stores it, so that no memory context has to live as long.
 pub struct StoredExpression(CString);
 
 impl StoredExpression {
@@ -469,7 +459,7 @@ impl StoredExpression {
         Self(unsafe { CStr::from_ptr(pg_sys::nodeToString(expression.as_ptr().cast())) }.to_owned())
     }
 
-    /// The expression, in the current memory context.
+    /// Makes the expression, in the current memory context.
     pub fn read(&self) -> Expression {
         // SAFETY: PostgreSQL has written the string, so it reads it as a valid expression, which is not null.
         unsafe { Expression(NonNull::new_unchecked(pg_sys::stringToNode(self.0.as_ptr()).cast())) }

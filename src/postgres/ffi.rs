@@ -1,5 +1,6 @@
-//! PostgreSQL functions that pgrx does not bind, or binds by functions of its own. In [`guarded`], as in pgrx's
-//! bindings, a PostgreSQL error becomes a panic, and an error again where PostgreSQL's call into this library ends.
+//! Declares PostgreSQL functions that pgrx does not bind, or binds by functions of its own. In [`guarded`], as in
+//! pgrx's bindings, a PostgreSQL error becomes a panic, and an error again where PostgreSQL's call into this library
+//! ends.
 
 use std::ffi::{c_char, c_int};
 
@@ -14,7 +15,7 @@ use pgrx::pg_sys::{self, Datum};
 unsafe extern "C-unwind" {
     // utils/elog.h. It sets a field of the current error, and raises no error.
     pub fn errcontext_msg(format: *const c_char, ...) -> c_int;
-    // utils/partcache.h. Call it only in [`guarded`].
+    // utils/partcache.h. It raises errors, so call it only in [`guarded`].
     pub fn RelationGetPartitionQual(table: pg_sys::Relation) -> *mut pg_sys::List;
     // Comparators in utils/sortsupport.h. pgrx's bindings of them are other functions, with other addresses.
     pub fn ssup_datum_unsigned_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
@@ -22,8 +23,8 @@ unsafe extern "C-unwind" {
     pub fn ssup_datum_int32_cmp(a: Datum, b: Datum, support: pg_sys::SortSupport) -> c_int;
 }
 
-// These functions are called for every entry, row or statement. The caller crosses the guarded boundary once for many
-// calls. If none of its frames has anything to drop, it need not cross the boundary.
+// These functions are called for every entry, row or statement. To save time, the caller crosses the guarded boundary
+// once for many calls, or not at all if none of its frames has anything to drop.
 unsafe extern "C-unwind" {
     // access/genam.h
     pub fn index_getnext_tid(
@@ -61,15 +62,14 @@ pub unsafe fn attribute<'a>(descriptor: pg_sys::TupleDesc, attnum: i16) -> Optio
     }
 }
 
-/// PostgreSQL's interface for window functions. Call these functions only in [`guarded`]. A window function calls
-/// several for each row, and so crosses the guarded boundary only once.
+/// PostgreSQL's interface for window functions (`windowapi.h`). Call these functions only in [`guarded`].
 pub mod windowapi {
     use super::*;
 
     /// `WindowObject`, which is opaque.
     pub type WindowObject = *mut pg_sys::Node;
 
-    /// WINDOW_SEEK_HEAD.
+    /// WINDOW_SEEK_HEAD: a position counts from the first row of the partition.
     pub const FROM_HEAD: c_int = 1;
 
     unsafe extern "C-unwind" {

@@ -2,8 +2,8 @@
 
 use pgrx::pg_sys::panic::ErrorReportWithLevel;
 
-/// Whether an interrupt raised an error: a cancelled statement, or a terminated session. The function that raises the
-/// error identifies it, because other code can use its SQLSTATE.
+/// Whether an interrupt has raised the error: the statement is cancelled, or the session is terminated. Only the name
+/// of the function that raised it is certain, because other code can use its SQLSTATE.
 pub fn is_interrupt(report: &ErrorReportWithLevel) -> bool {
     report.function_name() == Some("ProcessInterrupts")
 }

@@ -14,7 +14,7 @@ pub unsafe fn nodes<T>(list: *mut pg_sys::List) -> Vec<*mut T> {
 /// The members of a set, in ascending order.
 ///
 /// # Safety
-/// `set` is a valid set, or null.
+/// `set` is a valid set, or null. It does not change while the result is used.
 pub unsafe fn members(set: *const pg_sys::Bitmapset) -> impl Iterator<Item = i32> {
     let mut last = -1;
     std::iter::from_fn(move || {

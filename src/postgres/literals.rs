@@ -1,8 +1,8 @@
 //! The literals in quotes of an expression. Literals of PostgreSQL's own types are read, and others are refused unread.
 //!
-//! PostgreSQL reads a literal while it parses an expression, by the function of its type and the CHECK of each domain
-//! in it. That may be anybody's code, and runs before there is a tree that could be refused. So the parser gets
-//! a parameter in place of each literal, and asks [`coerced`] for the literal when it knows the type.
+//! PostgreSQL reads a literal while it parses an expression, by the input function of its type and the CHECK of each
+//! domain in it. That may be anybody's code, and runs before there is a tree that could be refused. So the parser gets
+//! a parameter in place of each literal, and calls [`literal_of`] when it knows the parameter's type.
 
 use std::ffi::{c_int, c_void};
 
@@ -17,15 +17,15 @@ use crate::memory::push;
 /// The literals of an expression.
 #[derive(Default)]
 pub struct Literals {
-    /// Constants of the type `unknown`. The first one has the parameter -1, the second one -2.
+    /// Constants of the type `unknown`. The parameter -1 stands for the first one, -2 for the second one.
     values: Vec<*mut pg_sys::Const>,
-    /// The first type of a literal whose values other code than PostgreSQL's own may read.
+    /// The type of the first literal that is refused, because other code than PostgreSQL's own may read such literals.
     pub refused: Option<Oid>,
 }
 
 impl Literals {
-    /// Makes a parameter of each literal of a raw parse tree. False if the tree has a subquery, some of whose clauses
-    /// would be missed.
+    /// Takes the literals out of a raw parse tree, which gets parameters in their place. False if the tree has a
+    /// subquery: PostgreSQL's walker skips some of its clauses, so literals may be left.
     ///
     /// # Safety
     /// The tree is valid, and nothing else refers to it.
@@ -35,22 +35,21 @@ impl Literals {
         unsafe { !guarded(|| take_literals(tree, literals.cast())) }
     }
 
-    /// Has the parser ask for the literals.
+    /// Sets the parser's hooks that return the literals.
     ///
     /// # Safety
     /// The literals live as long as the parser's state, and are not used otherwise meanwhile.
-    pub unsafe fn serve(&mut self, state: *mut pg_sys::ParseState) {
+    pub unsafe fn set_hooks(&mut self, state: *mut pg_sys::ParseState) {
         // SAFETY: the caller passes a valid state.
         unsafe {
-            (*state).p_paramref_hook = Some(as_parameter);
-            (*state).p_coerce_param_hook = Some(coerced);
+            (*state).p_paramref_hook = Some(parameter_of);
+            (*state).p_coerce_param_hook = Some(literal_of);
             (*state).p_ref_hook_state = (&raw mut *self).cast();
         }
     }
 }
 
-/// Makes parameters of the literals in a part of a tree, in place. True if it is a subquery, some of whose clauses the
-/// walker skips.
+/// A walker of PostgreSQL: writes parameters over the literals of a tree. True, which ends the walk, for a subquery.
 #[pg_guard]
 unsafe extern "C-unwind" fn take_literals(node: *mut pg_sys::Node, literals: *mut c_void) -> bool {
     // SAFETY: PostgreSQL passes a node of a raw parse tree, or null. A literal takes more memory than a parameter, and
@@ -59,10 +58,10 @@ unsafe extern "C-unwind" fn take_literals(node: *mut pg_sys::Node, literals: *mu
         let Some(tag) = node.as_ref().map(|node| node.type_) else { return false };
         match tag {
             NodeTag::T_SubLink | NodeTag::T_SelectStmt => return true,
-            // A modifier must be a constant.
+            // A type modifier must stay a constant.
             NodeTag::T_TypeName => return false,
             NodeTag::T_FuncCall => write_as_cast(node.cast()),
-            NodeTag::T_A_Const if is_string(node) => {
+            NodeTag::T_A_Const if is_quoted_literal(node) => {
                 let pg_sys::A_Const { location, .. } = *node.cast::<pg_sys::A_Const>();
                 let values = &mut (*literals.cast::<Literals>()).values;
                 push(values, pg_sys::make_const(std::ptr::null_mut(), node.cast()));
@@ -81,7 +80,7 @@ unsafe extern "C-unwind" fn take_literals(node: *mut pg_sys::Node, literals: *mu
 ///
 /// # Safety
 /// The node is valid.
-unsafe fn is_string(node: *mut pg_sys::Node) -> bool {
+unsafe fn is_quoted_literal(node: *mut pg_sys::Node) -> bool {
     // SAFETY: the caller passes a valid node.
     unsafe {
         (*node).type_ == NodeTag::T_A_Const && {
@@ -91,8 +90,8 @@ unsafe fn is_string(node: *mut pg_sys::Node) -> bool {
     }
 }
 
-/// Writes a call such as `date('2026-01-01')` as the cast that PostgreSQL takes it for: of a literal, but not of
-/// a parameter.
+/// Writes a cast over a call such as `date('2026-01-01')`: PostgreSQL reads such a call as a cast if its argument is
+/// a literal, but not if it is a parameter.
 ///
 /// # Safety
 /// The node is valid, and nothing else refers to it.
@@ -105,16 +104,16 @@ unsafe fn write_as_cast(call: *mut pg_sys::FuncCall) {
             && (*call).agg_filter.is_null()
             && (*call).over.is_null()
             && !((*call).agg_within_group || (*call).agg_star || (*call).agg_distinct || (*call).func_variadic);
-        if !is_plain || !is_string(argument) {
+        if !is_plain || !is_quoted_literal(argument) {
             return;
         }
-        let name = pg_sys::makeTypeNameFromNameList(funcname);
-        let found = pg_sys::LookupTypeNameExtended(std::ptr::null_mut(), name, std::ptr::null_mut(), false, true);
-        if found.is_null() {
+        let written = pg_sys::makeTypeNameFromNameList(funcname);
+        let pg_type = pg_sys::LookupTypeNameExtended(std::ptr::null_mut(), written, std::ptr::null_mut(), false, true);
+        if pg_type.is_null() {
             return;
         }
-        let (data_type, is_composite) = (pg_sys::typeTypeId(found), pg_sys::typeTypeRelid(found) != Oid::INVALID);
-        pg_sys::ReleaseSysCache(found);
+        let (data_type, is_composite) = (pg_sys::typeTypeId(pg_type), pg_sys::typeTypeRelid(pg_type) != Oid::INVALID);
+        pg_sys::ReleaseSysCache(pg_type);
         if !is_composite && pg_sys::get_typisdefined(data_type) {
             let name = pg_sys::makeTypeNameFromOid(data_type, -1);
             let cast = pg_sys::TypeCast { type_: NodeTag::T_TypeCast, arg: argument, typeName: name, location };
@@ -123,19 +122,20 @@ unsafe fn write_as_cast(call: *mut pg_sys::FuncCall) {
     }
 }
 
-/// The parser's hook for a parameter: the parameter that stands for a literal. For a parameter of the user, null, which
-/// makes the parser raise an error.
+/// The parser's hook for a reference to a parameter: returns the parameter that stands for a literal. For a reference
+/// that the user has written, returns null, which makes the parser raise an error.
 #[pg_guard]
-unsafe extern "C-unwind" fn as_parameter(
+unsafe extern "C-unwind" fn parameter_of(
     state: *mut pg_sys::ParseState,
     reference: *mut pg_sys::ParamRef,
 ) -> *mut pg_sys::Node {
     // SAFETY: the parser passes its state, which has the literals, and a valid node. The new node is all zeros, which
-    // is valid, but for what is set.
+    // is valid.
     unsafe {
         let literals = &*(*state).p_ref_hook_state.cast::<Literals>();
-        // Up to PostgreSQL 17, a large number of the user's becomes a negative one.
-        let literal = usize::try_from(-1 - i64::from((*reference).number)).ok().and_then(|i| literals.values.get(i));
+        let index = usize::try_from(-1 - i64::from((*reference).number)).ok();
+        let literal = index.and_then(|index| literals.values.get(index));
+        // Up to PostgreSQL 17, a large number that the user has written becomes negative, so compare the location too.
         if literal.is_none_or(|literal| (**literal).location != (*reference).location) {
             return std::ptr::null_mut();
         }
@@ -150,10 +150,10 @@ unsafe extern "C-unwind" fn as_parameter(
     }
 }
 
-/// The parser's hook for a parameter whose type it has found: the literal, read as this type. If the type is refused,
-/// NULL: nothing is read.
+/// The parser's hook for a parameter whose type it has found: returns the literal, read as this type. If the type is
+/// refused, returns NULL and reads nothing.
 #[pg_guard]
-unsafe extern "C-unwind" fn coerced(
+unsafe extern "C-unwind" fn literal_of(
     state: *mut pg_sys::ParseState,
     parameter: *mut pg_sys::Param,
     data_type: Oid,

@@ -1,11 +1,11 @@
-//! Memory: collections that grow, and what is done when a value is dropped or its memory freed.
+//! Adds to collections with an error if memory is short, and calls functions when values are dropped.
 
 use std::collections::HashSet;
 use std::hash::Hash;
 
 use super::error::out_of_memory;
 
-/// Adds an element to a vector; raises an error if out of memory.
+/// Adds an element to a vector. Raises an error if out of memory.
 pub fn push<T>(vector: &mut Vec<T>, element: T) {
     vector.try_reserve(1).unwrap_or_else(|_| out_of_memory());
     vector.push(element);

@@ -1,10 +1,10 @@
-//! The nodes of a plan that change tables.
+//! The nodes of plans that change tables.
 
 use pgrx::pg_sys::{ModifyTable, NodeTag, Plan, PlannedStmt};
 
 use super::list::nodes;
 
-/// The ModifyTable nodes of a statement. That of a statement in WITH is the root of a subplan.
+/// The ModifyTable nodes of a statement: each is the root of the plan or, for a statement in WITH, of a subplan.
 ///
 /// # Safety
 /// The statement is valid. If it has a plan, this lives as long as the result.

@@ -13,7 +13,7 @@ use super::ffi::{guarded, ssup_datum_int32_cmp, ssup_datum_signed_cmp, ssup_datu
 type Comparator = unsafe extern "C-unwind" fn(Datum, Datum, pg_sys::SortSupport) -> c_int;
 type Converter = unsafe extern "C-unwind" fn(Datum, pg_sys::SortSupport) -> Datum;
 
-/// Compares values of one type, as ORDER BY does. Valid while the memory context exists in which it was created.
+/// The order in which ORDER BY sorts values of one type. Valid as long as the memory context in which it was created.
 pub struct TypeOrder {
     /// PostgreSQL's state of the comparator, palloc'd.
     support: pg_sys::SortSupport,
@@ -21,7 +21,7 @@ pub struct TypeOrder {
     keys: Keys,
 }
 
-/// How a value becomes a number, in the order of the values.
+/// How [`TypeOrder::key`] makes a number of a value.
 enum Keys {
     /// The value is the number: a signed integer, whose sign fills the upper bits of the datum.
     Exact,
@@ -49,15 +49,14 @@ impl TypeOrder {
             (*support).ssup_collation = collation;
             (*support).abbreviate = true;
             pg_sys::PrepareSortSupportFromOrderingOp(less, support);
-            let uses = |other: Comparator| (*support).comparator.is_some_and(|own| std::ptr::fn_addr_eq(own, other));
+            let uses = |known: Comparator| (*support).comparator.is_some_and(|own| std::ptr::fn_addr_eq(own, known));
             let keys = match (*support).abbrev_converter {
                 Some(converter) if uses(ssup_datum_unsigned_cmp) => Keys::Abbreviated(converter),
                 None if uses(ssup_datum_signed_cmp) || uses(ssup_datum_int32_cmp) => Keys::Exact,
                 _ => Keys::Absent,
             };
             let comparator = (*support).abbrev_full_comparator.or((*support).comparator);
-            let comparator = comparator.expect("a type's order has a comparator");
-            Ok(Self { support, comparator, keys })
+            Ok(Self { support, comparator: comparator.expect("a type's order has a comparator"), keys })
         }
     }
 
@@ -68,13 +67,13 @@ impl TypeOrder {
         unsafe { guarded(|| (self.comparator)(a, b, self.support)) }.cmp(&0)
     }
 
-    /// A number for a value. A smaller value never has a larger number.
+    /// A number for a value, to compare first: a smaller value never has a larger number.
     ///
     /// # Safety
     /// The value is of the type, and not NULL.
     pub unsafe fn key(&self, value: Datum) -> u64 {
         match self.keys {
-            // Unsigned numbers in the order of the signed ones.
+            // Flips the sign bit, so that the unsigned numbers have the order of the signed ones.
             Keys::Exact => value.value() as u64 ^ 1 << 63,
             // SAFETY: the state belongs to the converter, and the caller passes a value of its type.
             Keys::Abbreviated(converter) => unsafe { guarded(|| converter(value, self.support)) }.value() as u64,

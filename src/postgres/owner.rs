@@ -1,4 +1,4 @@
-//! Runs code with the rights of a table's owner and no others, as PostgreSQL's own CREATE INDEX and VACUUM do.
+//! Runs code with the rights of a table's owner and no others, as PostgreSQL does in CREATE INDEX and VACUUM.
 //!
 //! Changing a table runs code of its owner: generation expressions, index predicates, triggers. A superuser who
 //! attaches a user's table must not lend that code a superuser's rights. The same holds for a user who only reads a
@@ -10,7 +10,7 @@ use super::settings::with_safe_search_path;
 
 /// Whether the current user owns the relation, is a member of the owner's role, or is a superuser.
 pub fn is_owner(relation: pg_sys::Oid) -> bool {
-    // SAFETY: the ownership check looks up system caches.
+    // SAFETY: the checks look up system caches.
     unsafe {
         let user = pg_sys::GetUserId();
         #[cfg(feature = "pg15")]
@@ -25,14 +25,14 @@ pub fn is_owner(relation: pg_sys::Oid) -> bool {
 /// The previous user, restrictions and settings are restored when `run` returns. After a PostgreSQL error, PostgreSQL
 /// restores them itself when it ends the (sub)transaction.
 pub(crate) fn as_owner<T>(owner: pg_sys::Oid, run: impl FnOnce() -> T) -> T {
-    let (mut user, mut context) = (pg_sys::InvalidOid, 0);
+    let (mut user, mut security_context) = (pg_sys::InvalidOid, 0);
     let restriction = pg_sys::SECURITY_RESTRICTED_OPERATION as i32;
     // SAFETY: a transaction is running, as in every function call; all changes are undone in reverse order.
     unsafe {
-        pg_sys::GetUserIdAndSecContext(&mut user, &mut context);
-        pg_sys::SetUserIdAndSecContext(owner, context | restriction);
+        pg_sys::GetUserIdAndSecContext(&mut user, &mut security_context);
+        pg_sys::SetUserIdAndSecContext(owner, security_context | restriction);
         let result = with_safe_search_path(run);
-        pg_sys::SetUserIdAndSecContext(user, context);
+        pg_sys::SetUserIdAndSecContext(user, security_context);
         result
     }
 }

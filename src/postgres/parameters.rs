@@ -1,21 +1,21 @@
-//! Parameters in a text, as the functions of full text search have them: `Name = value, ..`.
+//! Parameters as `ts_headline` takes them: a text such as `MaxWords = 20, MinWords = 5`.
 
 use std::ffi::CStr;
 
 use pgrx::prelude::*;
 
+use super::argument_length::check_argument_length;
 use super::error::Result;
 use super::list::nodes;
-use super::text::{TextArgument, check_length, decode};
+use super::text::{TextArgument, decode};
 
-/// The names and values of the parameters in the argument of this name. PostgreSQL raises an error if it cannot read
-/// the text.
-pub fn parameters(text: TextArgument<'_>, name: &str) -> Result<Vec<(String, String)>> {
-    check_length(text.detoast(), name)?;
-    // SAFETY: the argument is a `text`, of which PostgreSQL makes a list of definitions, each with a name and a value.
-    // Both are NUL-terminated.
+/// Reads the names and values of the parameters in a text. An error, with the argument's name, if the text is too long.
+/// PostgreSQL raises an error if it cannot read it.
+pub fn read_parameters(text: TextArgument<'_>, argument_name: &str) -> Result<Vec<(String, String)>> {
+    check_argument_length(text.detoast(), argument_name)?;
+    // SAFETY: PostgreSQL makes a list of definitions of a `text`, each with a name and a value. Both are C strings.
     unsafe {
-        let to_utf8 = |text| decode(CStr::from_ptr(text).to_bytes()).map(|text| text.as_str().to_owned());
+        let to_utf8 = |string| decode(CStr::from_ptr(string).to_bytes()).map(|utf8| utf8.as_str().to_owned());
         let read_parameter = |definition: *mut pg_sys::DefElem| {
             Ok((to_utf8((*definition).defname)?, to_utf8(pg_sys::defGetString(definition))?))
         };

@@ -1,8 +1,8 @@
 //! A parsed statement that the caller can inspect before it runs.
 //!
-//! A statement is text, and names its tables. The owner of a schema can rename it at any time, so a name may mean
-//! another table when it is looked up. So the parser's result is checked before anything is evaluated, and exactly this
-//! result is planned and run.
+//! A statement is text, and names its tables. The owner of a schema can rename it at any time, so the parser may find
+//! another table by a name. So the caller checks the parsed query before anything is evaluated, and exactly this query
+//! is planned and run.
 
 use std::ffi::CString;
 
@@ -53,13 +53,13 @@ impl Query {
         }
     }
 
-    /// Plans and runs the query with the rights of the current user, and calls `take` with each value of its first
+    /// Plans and runs the query with the rights of the current user, and calls `use_value` with each value of its first
     /// column that is not NULL. A value that is passed by reference is valid only during this call.
-    pub fn for_each_value(self, mut take: impl FnMut(Datum)) -> Result<()> {
+    pub fn for_each_value(self, mut use_value: impl FnMut(Datum)) -> Result<()> {
         let mut receiver = Receiver {
-            // SAFETY: PostgreSQL's receiver that does nothing.
+            // SAFETY: None_Receiver is PostgreSQL's receiver that does nothing. It is valid at all times.
             base: pg_sys::DestReceiver { receiveSlot: Some(receive), ..unsafe { *pg_sys::None_Receiver } },
-            take: &mut take,
+            use_value: &mut use_value,
         };
         // SAFETY: the query is valid, without parameters. The receiver outlives the run, and a running function has an
         // active snapshot. After an error, PostgreSQL releases the executor's resources.
@@ -71,7 +71,7 @@ impl Query {
             let statement = pg_sys::pg_plan_query(query, text, 0, parameters);
             #[cfg(feature = "pg19")]
             let statement = pg_sys::pg_plan_query(query, text, 0, parameters, std::ptr::null_mut());
-            let running = pg_sys::CreateQueryDesc(
+            let execution = pg_sys::CreateQueryDesc(
                 statement,
                 text,
                 pg_sys::GetActiveSnapshot(),
@@ -82,14 +82,14 @@ impl Query {
                 0,
             );
             let forward = pg_sys::ScanDirection::ForwardScanDirection;
-            pg_sys::ExecutorStart(running, 0);
+            pg_sys::ExecutorStart(execution, 0);
             #[cfg(not(any(feature = "pg18", feature = "pg19")))]
-            pg_sys::ExecutorRun(running, forward, 0, true);
+            pg_sys::ExecutorRun(execution, forward, 0, true);
             #[cfg(any(feature = "pg18", feature = "pg19"))]
-            pg_sys::ExecutorRun(running, forward, 0);
-            pg_sys::ExecutorFinish(running);
-            pg_sys::ExecutorEnd(running);
-            pg_sys::FreeQueryDesc(running);
+            pg_sys::ExecutorRun(execution, forward, 0);
+            pg_sys::ExecutorFinish(execution);
+            pg_sys::ExecutorEnd(execution);
+            pg_sys::FreeQueryDesc(execution);
         }
         Ok(())
     }
@@ -99,11 +99,12 @@ fn not_one_select() -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "a query must be one statement")
 }
 
+/// Where the executor sends the rows of the query.
 #[repr(C)]
 struct Receiver<'a> {
-    /// Must be the first field: PostgreSQL knows only this part of the receiver.
+    /// Must be the first field, to which PostgreSQL's pointer to a receiver points.
     base: pg_sys::DestReceiver,
-    take: &'a mut dyn FnMut(Datum),
+    use_value: &'a mut dyn FnMut(Datum),
 }
 
 #[pg_guard]
@@ -113,7 +114,7 @@ unsafe extern "C-unwind" fn receive(slot: *mut pg_sys::TupleTableSlot, receiver:
     unsafe {
         let value = pg_sys::slot_getattr(slot, 1, &mut is_null);
         if !is_null {
-            ((*receiver.cast::<Receiver>()).take)(value);
+            ((*receiver.cast::<Receiver>()).use_value)(value);
         }
     }
     true

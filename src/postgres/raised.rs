@@ -11,7 +11,7 @@ use pgrx::prelude::*;
 use super::error::sendable;
 use super::interrupts::is_interrupt;
 
-/// The names of objects in an error, which drivers can read; in the server's encoding.
+/// The names of objects in an error, in the server's encoding. Drivers read these fields of an error.
 pub struct ErrorNames {
     pub schema: CString,
     pub table: CString,
@@ -19,7 +19,7 @@ pub struct ErrorNames {
     pub data_type: CString,
 }
 
-/// Raises an error of this library with names of objects.
+/// Raises an error of this library with names of objects. `code` must be the report's SQLSTATE.
 pub fn raise_with_names(code: PgSqlErrorCode, report: &ErrorReport, names: &ErrorNames) -> ! {
     throw(pg_sys::ErrorData {
         sqlerrcode: code as c_int,
@@ -37,11 +37,11 @@ pub fn raise_with_names(code: PgSqlErrorCode, report: &ErrorReport, names: &Erro
 /// Raises a caught error again with its SQLSTATE and another message, without its other fields. The old message goes to
 /// the server's log. The error of a cancelled statement keeps its message, which is PostgreSQL's.
 pub fn raise_without_values(error: CaughtError, message: String) -> ! {
-    let (report, sqlerrcode, message_before) = match &error {
+    let (report, sqlerrcode, old_message) = match &error {
         CaughtError::PostgresError(report) => {
-            // The stack holds five errors, and a guard may run within the expression of another guard, and so on. So
-            // the error is removed before the other one is raised.
-            // SAFETY: the error is in PostgreSQL's stack until it is handled. Its copy is palloc'd.
+            // PostgreSQL's stack holds five errors, and guards may run within expressions of other guards. So the
+            // caught error leaves the stack before the other one is raised.
+            // SAFETY: a caught error is in the stack. Its copy is palloc'd.
             let copy = unsafe {
                 let copy = &*pg_sys::CopyErrorData();
                 pg_sys::FlushErrorState();
@@ -53,9 +53,9 @@ pub fn raise_without_values(error: CaughtError, message: String) -> ! {
         CaughtError::RustPanic { .. } => error.rethrow(),
     };
     let (message, detail_log) = if is_interrupt(report) {
-        (message_before, ptr::null_mut())
+        (old_message, ptr::null_mut())
     } else {
-        (sendable(message).as_pg_cstr(), message_before)
+        (sendable(message).as_pg_cstr(), old_message)
     };
     throw(pg_sys::ErrorData { sqlerrcode, message, detail_log, ..Default::default() })
 }

@@ -1,4 +1,4 @@
-//! Expressions that a user writes on the columns of a table, as in WHERE or in CREATE INDEX.
+//! Parses expressions that a user writes on the columns of a table, as in WHERE or in CREATE INDEX.
 
 use std::ffi::{CStr, c_void};
 
@@ -14,13 +14,13 @@ use crate::ffi::errcontext_msg;
 use crate::list::nodes;
 use crate::literals::Literals;
 use crate::memory::OnDrop;
-use crate::text::to_server;
+use crate::server_string::to_server_cstring;
 
-/// The argument of a command that is an expression.
+/// The argument of an SQL function that has an expression.
 #[derive(Clone, Copy)]
 pub struct Argument<'a> {
     pub name: &'a CStr,
-    /// The CONTEXT of errors.
+    /// The CONTEXT of PostgreSQL's errors in the expression.
     pub context: &'a CStr,
 }
 
@@ -32,7 +32,7 @@ enum Kind {
     Condition,
 }
 
-/// Parses a key of an index of an open table. PostgreSQL refuses subqueries, aggregates and functions that return sets.
+/// Parses a key of an index of a table. PostgreSQL refuses subqueries, aggregates and functions that return sets.
 ///
 /// Names are looked up in the search path; only literals are evaluated. The result is in the current memory context.
 pub fn parse_index_key(table: &Relation, sql: &str, argument: Argument<'_>) -> Result<Expression> {
@@ -56,7 +56,7 @@ pub fn parse_condition(table: &Relation, sql: &str, argument: Argument<'_>) -> R
 fn parse_for_row(table: &Relation, sql: &str, argument: Argument<'_>, kind: Kind) -> Result<Expression> {
     let tree = parse(table, sql, argument, kind)?;
     let name = argument.name.to_string_lossy();
-    // A parameter that is left stands for a literal.
+    // A parameter that is left stands for a literal whose type the parser has not found.
     if tree.parts().into_iter().any(Expression::is_parameter) {
         let message = format!("could not determine the type of a literal in {name}");
         return Err(user_error(PgSqlErrorCode::ERRCODE_INDETERMINATE_DATATYPE, message)
@@ -68,21 +68,19 @@ fn parse_for_row(table: &Relation, sql: &str, argument: Argument<'_>, kind: Kind
     Err(not_supported(format!("{name} must not use system columns or whole rows")))
 }
 
-/// Parses one expression. Except in a key of an index, a literal of a type that is not PostgreSQL's own is refused
-/// before it is read.
+/// Parses one expression. Refuses literals as [`Literals`] does, except in a key of an index.
 fn parse(table: &Relation, sql: &str, argument: Argument<'_>, kind: Kind) -> Result<Expression> {
     let (parser_kind, mut literals) = match kind {
         Kind::IndexKey => (ParseExprKind::EXPR_KIND_INDEX_EXPRESSION, None),
         Kind::Value | Kind::Condition => (ParseExprKind::EXPR_KIND_WHERE, Some(Literals::default())),
     };
-    // The line break ends a comment.
-    let query = to_server(&format!("SELECT ({sql}\n)"))?;
+    // The line break ends a comment that the user may have written at the end.
+    let query = to_server_cstring(&format!("SELECT ({sql}\n)"))?;
     let name = argument.name.to_string_lossy();
     let not_one_expression =
         || user_error(PgSqlErrorCode::ERRCODE_SYNTAX_ERROR, format!("{name} must be one expression"));
     let has_subquery = || not_supported(format!("cannot use a subquery in {name}"));
-    // SAFETY: the query is NUL-terminated. The query and the literals live longer than the parser's state. The table is
-    // open.
+    // SAFETY: the query is NUL-terminated, and lives longer than the parser's state, as the literals do.
     with_context(&query, argument.context, || unsafe {
         let expression = only_expression(pg_sys::pg_parse_query(query.as_ptr())).ok_or_else(not_one_expression)?;
         let state = pg_sys::make_parsestate(std::ptr::null_mut());
@@ -91,7 +89,7 @@ fn parse(table: &Relation, sql: &str, argument: Argument<'_>, kind: Kind) -> Res
             if !literals.take_from(expression) {
                 return Err(has_subquery());
             }
-            literals.serve(state);
+            literals.set_hooks(state);
         }
         let no_alias = std::ptr::null_mut();
         let columns = pg_sys::addRangeTableEntryForRelation(state, table.as_ptr(), ACCESS_SHARE, no_alias, false, true);
@@ -113,7 +111,7 @@ fn parse(table: &Relation, sql: &str, argument: Argument<'_>, kind: Kind) -> Res
     })
 }
 
-/// The expression of a parsed `SELECT (expression)`; None if the statement is another one.
+/// The expression of a parsed `SELECT (expression)`; None for any other statement, and for several.
 ///
 /// # Safety
 /// `statements` is a list of raw parse trees, or null.
@@ -121,43 +119,38 @@ unsafe fn only_expression(statements: *mut pg_sys::List) -> Option<*mut pg_sys::
     // SAFETY: the caller passes what the parser has made. A SELECT has a list of ResTargets, or null.
     unsafe {
         let [statement] = nodes::<pg_sys::RawStmt>(statements)[..] else { return None };
-        let statement = (*statement).stmt;
-        if (*statement).type_ != pg_sys::NodeTag::T_SelectStmt {
+        let select = (*statement).stmt;
+        if (*select).type_ != pg_sys::NodeTag::T_SelectStmt {
             return None;
         }
-        let targets = (*statement.cast::<pg_sys::SelectStmt>()).targetList;
-        // Any other clause, such as FROM, makes the statement differ from this one.
-        let mut bare = pg_sys::SelectStmt { type_: (*statement).type_, targetList: targets, ..Default::default() };
+        let targets = (*select.cast::<pg_sys::SelectStmt>()).targetList;
+        // With any other clause, such as FROM, the statement differs from this one.
+        let mut bare = pg_sys::SelectStmt { type_: (*select).type_, targetList: targets, ..Default::default() };
         let [target] = nodes::<pg_sys::ResTarget>(targets)[..] else { return None };
-        pg_sys::equal(statement.cast(), (&raw mut bare).cast::<c_void>()).then_some((*target).val)
+        pg_sys::equal(select.cast(), (&raw mut bare).cast::<c_void>()).then_some((*target).val)
     }
 }
 
-/// Calls `run`. An error of PostgreSQL gets this context, and its position in `query`, not in the client's statement.
+/// Calls `run`. A PostgreSQL error in it gets this context, and a position in `query`, not in the client's statement.
 fn with_context<T>(query: &CStr, context: &CStr, run: impl FnOnce() -> T) -> T {
     // SAFETY: the callback and the query live until `run` returns or unwinds.
     unsafe {
         let previous = pg_sys::error_context_stack;
-        let mut place = ErrorPlace { query, context };
+        let mut place = (query, context);
         let argument = (&raw mut place).cast();
         let mut callback = pg_sys::ErrorContextCallback { previous, callback: Some(add_context), arg: argument };
-        let _restore = OnDrop(|| pg_sys::error_context_stack = previous);
+        let _restore_stack = OnDrop(|| pg_sys::error_context_stack = previous);
         pg_sys::error_context_stack = &raw mut callback;
         run()
     }
 }
 
-/// Where an error is, for users.
-struct ErrorPlace<'a> {
-    query: &'a CStr,
-    context: &'a CStr,
-}
-
+/// A callback of PostgreSQL: adds to the error that is being raised where it is.
 #[pg_guard]
 unsafe extern "C-unwind" fn add_context(place: *mut c_void) {
     // SAFETY: PostgreSQL calls this while it raises an error, with the place that `with_context` has passed.
     unsafe {
-        let ErrorPlace { query, context } = &*place.cast();
+        let (query, context) = *place.cast::<(&CStr, &CStr)>();
         errcontext_msg(c"%s".as_ptr(), context.as_ptr());
         let position = pg_sys::geterrposition();
         if position > 0 {

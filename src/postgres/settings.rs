@@ -1,4 +1,4 @@
-//! PostgreSQL's settings.
+//! Reads PostgreSQL's settings, and runs code under other settings.
 
 use std::ffi::{CStr, CString};
 
@@ -7,10 +7,10 @@ use pgrx::pg_sys;
 /// A search path in which only a superuser can create objects that hide PostgreSQL's own.
 const SAFE_SEARCH_PATH: &CStr = c"pg_catalog, pg_temp";
 
-/// The settings on which arithmetic of times depends.
+/// The settings on which arithmetic of times depends, and the values set for them.
 const TIME_SETTINGS: [Setting; 2] = [(c"TimeZone", c"UTC"), (c"timezone_abbreviations", c"Default")];
 
-/// The other settings that decide how PostgreSQL prints and reads names, literals, operators and values.
+/// The other settings that decide how PostgreSQL reads SQL and prints names and values, and the values set for them.
 const SYNTAX_AND_OUTPUT_SETTINGS: [Setting; 12] = [
     (c"search_path", SAFE_SEARCH_PATH),
     (c"standard_conforming_strings", c"on"),
@@ -26,25 +26,25 @@ const SYNTAX_AND_OUTPUT_SETTINGS: [Setting; 12] = [
     (c"xmloption", c"content"),
 ];
 
-/// A name and a value.
+/// The name and the value of a setting.
 type Setting = (&'static CStr, &'static CStr);
 
 /// Calls `run` under [`SAFE_SEARCH_PATH`].
 pub fn with_safe_search_path<T>(run: impl FnOnce() -> T) -> T {
-    with_fixed([(c"search_path", SAFE_SEARCH_PATH)].into_iter(), run)
+    with_settings([(c"search_path", SAFE_SEARCH_PATH)].into_iter(), run)
 }
 
 /// Calls `run` under settings by which SQL and values mean and print the same, whatever a session has set.
 pub fn with_fixed_settings<T>(run: impl FnOnce() -> T) -> T {
-    with_fixed(TIME_SETTINGS.into_iter().chain(SYNTAX_AND_OUTPUT_SETTINGS), run)
+    with_settings(TIME_SETTINGS.into_iter().chain(SYNTAX_AND_OUTPUT_SETTINGS), run)
 }
 
 /// Calls `run` with times in UTC.
 pub fn with_fixed_times<T>(run: impl FnOnce() -> T) -> T {
-    with_fixed(TIME_SETTINGS.into_iter(), run)
+    with_settings(TIME_SETTINGS.into_iter(), run)
 }
 
-fn with_fixed<T>(settings: impl Iterator<Item = Setting>, run: impl FnOnce() -> T) -> T {
+fn with_settings<T>(settings: impl Iterator<Item = Setting>, run: impl FnOnce() -> T) -> T {
     restoring_settings(|| {
         // Setting TimeZone reads a file, which takes as long as checking many rows. So set only what differs.
         let differs = |&(name, value): &Setting| read_setting(name).as_deref() != value.to_str().ok();
@@ -72,7 +72,7 @@ pub fn search_path() -> CString {
 
 /// The setting `work_mem`, in bytes.
 pub fn work_mem() -> usize {
-    // SAFETY: the setting is a plain number, of kilobytes. It is positive.
+    // SAFETY: the setting is a plain number, of kilobytes.
     usize::try_from(unsafe { pg_sys::work_mem }).unwrap_or(0).saturating_mul(1024)
 }
 

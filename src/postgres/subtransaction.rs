@@ -9,8 +9,8 @@ use pgrx::pg_sys::panic::CaughtError;
 use super::error::{Result, raise};
 use super::interrupts::is_interrupt;
 
-/// Calls `run` in a subtransaction, and returns the message of its error. `run` must change nothing: if it succeeds,
-/// the subtransaction is released, and changes would stay. An interrupt is raised, and a panic continues.
+/// Calls `run` in a subtransaction, and returns the message of its error, if it has one. Interrupts and panics of Rust
+/// pass through. The changes of `run` stay if it succeeds, so it should make none.
 pub fn try_in_subtransaction(run: impl FnOnce() -> Result<()> + UnwindSafe) -> Result<(), String> {
     // SAFETY: the only caller is the SQL function simhash_guard_error. It runs in a transaction and, being PARALLEL
     // UNSAFE, not in parallel mode. Memory and resources are the caller's again when the subtransaction has ended.
@@ -29,7 +29,7 @@ pub fn try_in_subtransaction(run: impl FnOnce() -> Result<()> + UnwindSafe) -> R
             Ok(())
         })
         .catch_others(move |error| {
-            // Also for an interrupt: its catcher would not know of this subtransaction.
+            // Also for an interrupt: whoever catches it would not know of this subtransaction.
             pg_sys::RollbackAndReleaseCurrentSubTransaction();
             restore();
             match &error {

@@ -1,6 +1,9 @@
-//! Conversion of texts and names between the server's encoding and UTF-8.
+//! Values of the type `text`, and the same texts in UTF-8.
+//!
+//! A text has three forms: [`RawText`], the server's bytes; [`Utf8Text`], for the algorithm; and a server string
+//! ([`super::encoding`]), for names and commands.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, c_char};
 use std::slice;
 use std::str;
 
@@ -8,10 +11,9 @@ use pgrx::callconv::{Arg, ArgAbi};
 use pgrx::prelude::*;
 use pgrx::varlena::{varatt_is_1b, varatt_is_1b_e, varatt_is_4b_u, varlena_to_byte_slice, varsize_any};
 use pgrx::{AnyElement, FromDatum};
-use simhash::error::Error;
 
-use super::error::{ErrorReport, Explain, Result, algorithm_error, user_error};
-use super::server_text::{encoding, from_server_bytes, split_raw};
+use super::encoding::database_encoding;
+use super::error::{ErrorReport, Explain, Result, user_error};
 
 /// The bytes of a text, in the server's encoding, detoasted.
 ///
@@ -37,7 +39,8 @@ impl<'a> TextArgument<'a> {
         let varlena: *const pg_sys::varlena = self.0.as_ptr().cast();
         // SAFETY: the argument is a varlena, read in place only if it is neither stored out of line nor compressed.
         unsafe {
-            // For a short text, a guarded call of a PostgreSQL function takes as long as fingerprinting some words.
+            // A plain text needs no call of PostgreSQL. pgrx guards each by sigsetjmp, which takes as long as
+            // fingerprinting some words.
             if varatt_is_4b_u(varlena) || varatt_is_1b(varlena) && !varatt_is_1b_e(varlena) {
                 return varlena_to_byte_slice(varlena);
             }
@@ -67,32 +70,34 @@ impl FromDatum for TextArgument<'_> {
     }
 }
 
-/// A text in UTF-8, for the algorithm. This is not a `str`, so that it is not put into a command by mistake: in a
-/// SQL_ASCII database, it may have the characters that stand for bytes of the server ([`super::server_text`]).
+/// A text in UTF-8, for the algorithm. This is not a `str`, so that nobody puts it into a command by mistake: in
+/// a SQL_ASCII database, it may have characters that would become other bytes there ([`super::encoding`]).
 #[derive(Clone, Copy)]
-pub struct Decoded<'a>(&'a str);
+pub struct Utf8Text<'a>(&'a str);
 
-impl<'a> Decoded<'a> {
+impl<'a> Utf8Text<'a> {
     pub fn as_str(self) -> &'a str {
         self.0
     }
 }
 
-/// Decodes a text to UTF-8, whatever the server's encoding; an error if it is invalid.
+/// Decodes a text to UTF-8. In a UTF-8 or SQL_ASCII database, an error if it is not valid UTF-8; in others, PostgreSQL
+/// raises an error if it cannot convert the text.
 ///
-/// A UTF-8 server's text is checked too, in little time, because invalid bytes that other code has stored would cause
-/// undefined behaviour. A SQL_ASCII server's text has no known encoding, and is read as UTF-8.
+/// A UTF-8 database's text is checked too, in little time, because invalid bytes that other code has stored would cause
+/// undefined behaviour. A SQL_ASCII database's text has no known encoding, and is read as UTF-8.
 #[inline]
-pub fn decode(text: RawText<'_>) -> Result<Decoded<'_>> {
-    let is_utf8 = matches!(encoding(), pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) || text.is_ascii();
-    as_utf8(if is_utf8 { text } else { recode(text, pg_sys::pg_server_to_any) }).map(Decoded)
+pub fn decode(text: RawText<'_>) -> Result<Utf8Text<'_>> {
+    let is_utf8 =
+        matches!(database_encoding(), pg_sys::pg_enc::PG_UTF8 | pg_sys::pg_enc::PG_SQL_ASCII) || text.is_ascii();
+    checked_utf8(if is_utf8 { text } else { recode(text, pg_sys::pg_server_to_any) }).map(Utf8Text)
 }
 
-/// For a shorter text, which is probably ASCII, simdutf8 takes longer than `is_ascii`.
+/// A text shorter than this is first tested for ASCII: it probably is, and simdutf8 takes longer.
 const MAX_ASCII_TEST_BYTES: usize = 256;
 
 #[inline]
-fn as_utf8(text: &[u8]) -> Result<&str> {
+fn checked_utf8(text: &[u8]) -> Result<&str> {
     if text.len() < MAX_ASCII_TEST_BYTES && text.is_ascii() {
         // SAFETY: ASCII is UTF-8.
         return Ok(unsafe { str::from_utf8_unchecked(text) });
@@ -100,92 +105,23 @@ fn as_utf8(text: &[u8]) -> Result<&str> {
     simdutf8::basic::from_utf8(text).map_err(|_| utf8_error(text))
 }
 
-/// The error for a text that is not UTF-8. The standard library finds where it is invalid, which takes longer.
+/// The error for a text that is not UTF-8. Reads it again: simdutf8's `basic` does not say where it is invalid.
 #[cold]
 fn utf8_error(text: &[u8]) -> ErrorReport {
-    let valid = str::from_utf8(text).map_or_else(|error| error.valid_up_to(), str::len);
-    let invalid_bytes: Vec<String> = text[valid..].iter().take(4).map(|byte| format!("0x{byte:02x}")).collect();
+    let valid_bytes = str::from_utf8(text).map_or_else(|error| error.valid_up_to(), str::len);
+    let invalid_bytes: Vec<String> = text[valid_bytes..].iter().take(4).map(|byte| format!("0x{byte:02x}")).collect();
     user_error(PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE, "text is not valid UTF-8")
-        .with_detail(format!("Invalid byte sequence at byte {}: {}.", valid + 1, invalid_bytes.join(" ")))
+        .with_detail(format!("Invalid byte sequence at byte {}: {}.", valid_bytes + 1, invalid_bytes.join(" ")))
         .with_hint("In a SQL_ASCII database, store text as UTF-8, or convert it with convert_from().")
 }
 
-/// A text shorter than 1 GB as a `text` value. PostgreSQL raises an error if it cannot encode or store it.
+/// A `text` value. `text` is shorter than 1 GB. PostgreSQL raises an error if it cannot encode or store it.
 pub fn text_from_utf8(text: &str) -> AnyElement {
     text_from_bytes(recode(text.as_bytes(), pg_sys::pg_any_to_server))
 }
 
-/// A name or a text in the server's encoding as a `String` ([`super::server_text`]); an error if it is invalid.
-///
-/// # Safety
-/// `text` is NUL-terminated.
-pub unsafe fn from_server(text: *const c_char) -> Result<String> {
-    from_bytes(unsafe { CStr::from_ptr(text) }.to_bytes())
-}
-
-/// The text in a `bytea` that a user passes; an error if its bytes are not valid in the server's encoding.
-pub fn from_unverified(text: &[u8]) -> Result<String> {
-    // SAFETY: the pointer is to as many readable bytes. A `bytea` is shorter than 1 GB.
-    if !unsafe { pg_sys::pg_verifymbstr(text.as_ptr().cast(), text.len() as i32, true) } {
-        let message = "bytes are not valid in the server's encoding";
-        return Err(user_error(PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE, message));
-    }
-    from_bytes(text)
-}
-
-/// The limit on the length of expressions and parameters that a user writes, in bytes: code that handles them may
-/// allocate their length without asking.
-const MAX_ARGUMENT_BYTES: usize = 1 << 16;
-
-/// An error if an expression or parameters, in the argument of this name, are too long.
-pub fn check_length(text: RawText<'_>, name: &str) -> Result<()> {
-    if text.len() <= MAX_ARGUMENT_BYTES {
-        return Ok(());
-    }
-    let message = format!("{name} is {} bytes long", text.len());
-    Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message)
-        .with_detail(format!("At most {MAX_ARGUMENT_BYTES} are read.")))
-}
-
-/// A text in the server's encoding as a `String` ([`super::server_text`]); an error if it is invalid.
-pub fn from_bytes(text: RawText<'_>) -> Result<String> {
-    if encoding() != pg_sys::pg_enc::PG_UTF8 {
-        return Ok(from_server_bytes(text));
-    }
-    let decoded = decode(text)?.as_str();
-    // The text may be large, so running out of memory is an error.
-    let mut copy = String::new();
-    copy.try_reserve_exact(decoded.len()).map_err(Error::from).map_err(algorithm_error)?;
-    copy.push_str(decoded);
-    Ok(copy)
-}
-
-/// A text in the server's encoding: private-use characters become the server's bytes again, and all other characters
-/// are converted. An error if the text contains a NUL or is too long.
-pub fn to_server(text: &str) -> Result<CString> {
-    if i32::try_from(text.len()).is_err() {
-        return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, "text is too long"));
-    }
-    if text.contains('\0') {
-        return Err(user_error(PgSqlErrorCode::ERRCODE_CHARACTER_NOT_IN_REPERTOIRE, "text contains a NUL"));
-    }
-    let mut bytes = Vec::new();
-    for (plain, raw) in split_raw(text) {
-        let plain = recode(plain.as_bytes(), pg_sys::pg_any_to_server);
-        // One byte more, for the NUL.
-        bytes.try_reserve(plain.len() + raw.len() + 1).map_err(Error::from).map_err(algorithm_error)?;
-        bytes.extend(plain);
-        bytes.extend(raw);
-    }
-    Ok(CString::new(bytes).expect("only U+0000 is encoded with a NUL"))
-}
-
-/// A `String` of the server ([`super::server_text`]) as a `text` value; an error if it contains a NUL or is too long.
-pub fn text_from_server_string(text: &str) -> Result<AnyElement> {
-    Ok(text_from_bytes(to_server(text)?.to_bytes()))
-}
-
-fn text_from_bytes(text: RawText<'_>) -> AnyElement {
+/// A `text` value from its bytes, in the server's encoding.
+pub(super) fn text_from_bytes(text: RawText<'_>) -> AnyElement {
     // SAFETY: the pointer is to as many readable bytes, and their copy is a `text`.
     unsafe {
         let copy = pg_sys::cstring_to_text_with_len(text.as_ptr().cast(), text.len() as i32);
@@ -194,8 +130,8 @@ fn text_from_bytes(text: RawText<'_>) -> AnyElement {
     .expect("a copy is not NULL")
 }
 
-/// Converts a text shorter than 2 GB, without NULs, by a function of PostgreSQL, which raises an error if it cannot.
-fn recode(text: &[u8], conversion: unsafe fn(*const c_char, i32, i32) -> *mut c_char) -> &[u8] {
+/// Converts a text, shorter than 2 GB and without NULs, by a function of PostgreSQL, which raises an error if it fails.
+pub(super) fn recode(text: &[u8], conversion: unsafe fn(*const c_char, i32, i32) -> *mut c_char) -> &[u8] {
     let start = text.as_ptr().cast();
     // SAFETY: `start` points to `text.len()` bytes. The conversion returns it, or a palloc'd, NUL-terminated string.
     unsafe {

@@ -6,11 +6,10 @@ use pgrx::varlena::{varatt_is_1b_e, vartag_1b_e};
 use super::text::TextArgument;
 
 impl<'a> TextArgument<'a> {
-    /// The text's identity, found without detoasting it; None for a value that is expanded in memory or referred to
-    /// indirectly.
+    /// The text's identity; None if its bytes do not identify it: it is expanded in memory, or referred to indirectly.
     pub fn identity(self) -> Option<TextIdentity<'a>> {
         let varlena: *const pg_sys::varlena = self.0.as_ptr().cast();
-        // SAFETY: the argument is stored as a `text` is, a varlena; an external one has a tag.
+        // SAFETY: the argument is a varlena, and an external one has a tag.
         let tag = unsafe { varatt_is_1b_e(varlena).then(|| vartag_1b_e(varlena)) };
         let command = match tag.map(u32::from) {
             None => None,
@@ -24,13 +23,13 @@ impl<'a> TextArgument<'a> {
 /// The identity of a text. Identities are equal only for equal texts, but equal texts may have different identities.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TextIdentity<'a> {
-    /// The text, perhaps compressed, or a reference to its out-of-line storage.
+    /// The varlena of the argument: the text, perhaps compressed, or a reference to its out-of-line storage.
     varlena: &'a [u8],
     /// For a reference, the command during which it identifies its text. Later, the table may be changed and vacuumed.
     command: Option<Command>,
 }
 
-/// A copy of the identity of a text, to recognise the text if it comes again.
+/// A copy of the identity of a text, by which the text is recognised if it comes again.
 #[derive(Debug, Default)]
 pub struct CachedText {
     /// Empty if no text is stored: every varlena has a header.
@@ -38,7 +37,7 @@ pub struct CachedText {
     command: Option<Command>,
 }
 
-/// The limit on the bytes that stay allocated when a shorter text follows.
+/// The limit on the memory that stays allocated when a shorter text follows, in bytes.
 const RETAINED_BYTES: usize = 64 << 10;
 
 impl CachedText {
@@ -63,8 +62,8 @@ impl CachedText {
     }
 }
 
-/// A command of this backend. Transactions in one query string may share all three fields, which matters only if a
-/// stored text is vacuumed meanwhile, and another one gets its OID.
+/// A command of this session. Transactions in one query string may share all three fields. This matters only if a text
+/// is vacuumed between them, and another one gets the OID of its out-of-line storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Command {
     transaction_start: pg_sys::TimestampTz,

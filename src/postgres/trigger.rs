@@ -1,4 +1,4 @@
-//! The call of a trigger function, and the triggers of a table.
+//! Reads the call of a trigger function, and the triggers of a table.
 
 use std::ffi::{CStr, c_char};
 
@@ -8,8 +8,8 @@ use super::call::Call;
 use super::catalog::relation::Relation;
 use super::error::{ErrorReport, Explain, Result, user_error};
 use super::heap::row::Row;
-use super::spi::query_strings;
-use super::text::from_server;
+use super::server_string::server_string_from_c;
+use super::spi::query_oids;
 
 /// An INSERT or UPDATE of a row, before which a trigger function is called. Valid until the call ends.
 pub struct RowEvent<'a> {
@@ -17,7 +17,8 @@ pub struct RowEvent<'a> {
 }
 
 impl<'a> RowEvent<'a> {
-    /// Reads a trigger function's call. An error, with the hint `usage`, unless it is BEFORE INSERT OR UPDATE of a row.
+    /// Reads a call of `function`. An error, with the hint `usage`, unless it is by a BEFORE INSERT OR UPDATE row
+    /// trigger.
     pub fn from_call(call: Call<'a>, function: &str, usage: &'static str) -> Result<Self> {
         let violation = |problem: &str| protocol_violated(format!("{function} {problem}"), usage);
         let Some(context) = call.context(pg_sys::NodeTag::T_TriggerData) else {
@@ -42,7 +43,7 @@ impl<'a> RowEvent<'a> {
         !self.trigger_data.tg_newtuple.is_null()
     }
 
-    /// The row to be stored, in the form that the trigger returns.
+    /// The row to be stored, in the form that a trigger function returns.
     pub fn new_tuple(&self) -> pg_sys::HeapTuple {
         if self.is_update() { self.trigger_data.tg_newtuple } else { self.trigger_data.tg_trigtuple }
     }
@@ -60,7 +61,7 @@ impl<'a> RowEvent<'a> {
         self.is_update().then(|| unsafe { Row::new(self.trigger_data.tg_trigslot) })
     }
 
-    /// Whether the UPDATE statement writes this column. Other triggers may write further columns.
+    /// Whether the UPDATE statement sets this column. Other triggers may change further columns.
     pub fn writes(&self, column: i16) -> bool {
         let member = i32::from(column) - pg_sys::FirstLowInvalidHeapAttributeNumber;
         // SAFETY: the trigger manager passes the columns of the table that the UPDATE writes.
@@ -72,7 +73,7 @@ impl<'a> RowEvent<'a> {
         unsafe { Relation::opened_by_server(self.trigger_data.tg_relation) }
     }
 
-    /// The row to be stored, with another value in one column.
+    /// A copy of the row to be stored, with another value in one column; None for NULL.
     ///
     /// # Safety
     /// The row's table has that column, and the value is of its type.
@@ -94,7 +95,7 @@ impl<'a> RowEvent<'a> {
 
     pub fn trigger_name(&self) -> Result<String> {
         // SAFETY: a trigger has a NUL-terminated name.
-        unsafe { from_server(self.trigger().tgname) }
+        unsafe { server_string_from_c(self.trigger().tgname) }
     }
 
     pub fn arguments(&self) -> Vec<&CStr> {
@@ -111,7 +112,7 @@ pub fn protocol_violated(message: String, usage: &'static str) -> ErrorReport {
 /// The arguments of a trigger, in the server's encoding.
 ///
 /// # Safety
-/// The trigger is PostgreSQL's: it has `tgnargs` arguments, which are NUL-terminated.
+/// The trigger is PostgreSQL's, so it has `tgnargs` arguments, which are NUL-terminated.
 pub unsafe fn arguments(trigger: &pg_sys::Trigger) -> Vec<&CStr> {
     let read_argument = |position| unsafe { CStr::from_ptr((*trigger.tgargs.add(position)).cast::<c_char>()) };
     (0..trigger.tgnargs as usize).map(read_argument).collect()
@@ -125,13 +126,13 @@ pub fn triggers(table: &Relation) -> &[pg_sys::Trigger] {
     }
 }
 
-/// Whether the condition of a BEFORE trigger for each row refers to OLD or NEW as a whole.
+/// Whether the trigger fires before each row, and its condition refers to OLD or NEW as a whole.
 pub fn reads_whole_row(trigger: &pg_sys::Trigger) -> bool {
     let before_each_row = pg_sys::TRIGGER_TYPE_BEFORE | pg_sys::TRIGGER_TYPE_ROW;
     if trigger.tgqual.is_null() || trigger.tgtype as u32 & before_each_row != before_each_row {
         return false;
     }
-    // SAFETY: the condition is a stored expression, in which OLD and NEW are these relations.
+    // SAFETY: the condition is a stored expression, in which OLD and NEW have these varnos. Attnum 0 is a whole row.
     unsafe {
         let condition = pg_sys::stringToNode(trigger.tgqual).cast();
         let mut columns = std::ptr::null_mut();
@@ -141,8 +142,7 @@ pub fn reads_whole_row(trigger: &pg_sys::Trigger) -> bool {
     }
 }
 
-/// The table of the topmost trigger, from which a partition's trigger was cloned; None if the topmost trigger was
-/// dropped.
+/// The table of the topmost trigger, from which a partition's trigger was cloned; None if that was dropped.
 pub fn table_of_original(trigger: pg_sys::Oid) -> Result<Option<pg_sys::Oid>> {
     let query = format!(
         "WITH RECURSIVE original (relation, parent) AS (
@@ -151,16 +151,17 @@ pub fn table_of_original(trigger: pg_sys::Oid) -> Result<Option<pg_sys::Oid>> {
          SELECT relation FROM original WHERE parent = 0",
         trigger.to_u32()
     );
-    Ok(query_strings(&query)?.pop().and_then(|table| table.parse().ok()).map(pg_sys::Oid::from_u32))
+    Ok(query_oids(&query)?.pop())
 }
 
-/// Whether a trigger of this type fires before each inserted or updated row: not with a WHEN or a list of columns.
+/// Whether a trigger with this `tgtype` fires before each INSERT and UPDATE of a row, and on nothing else. With a WHEN
+/// or a list of columns, a trigger `is_conditional`.
 pub fn fires_before_each_row(tgtype: i16, is_conditional: bool) -> bool {
-    let wanted = pg_sys::TRIGGER_TYPE_ROW
+    let before_insert_or_update = pg_sys::TRIGGER_TYPE_ROW
         | pg_sys::TRIGGER_TYPE_BEFORE
         | pg_sys::TRIGGER_TYPE_INSERT
         | pg_sys::TRIGGER_TYPE_UPDATE;
-    tgtype as u32 == wanted && !is_conditional
+    tgtype as u32 == before_insert_or_update && !is_conditional
 }
 
 /// Whether a trigger with this `tgenabled` fires in ordinary sessions.

@@ -12,7 +12,7 @@ use super::error::{Explain, Result, invalid_parameter, user_error};
 use super::ffi::{guarded, windowapi};
 use super::text::RawText;
 
-/// The limit on the rows in a partition: their numbers are one palloc'd array, of up to 1 GB.
+/// The limit on the rows in a partition: [`PartitionMemory`] and their numbers are one palloc'd chunk of at most 1 GB.
 const MAX_PARTITION_ROWS: usize = (1 << 28) - 16;
 
 /// The window that a function is called over, at its current row.
@@ -23,35 +23,34 @@ pub struct Window<'a> {
     pub row_count: usize,
     /// The position of the current row in the partition, from 0.
     pub current_position: usize,
-    /// A number for each row. They are zero when the partition begins, and last until it ends.
+    /// A number for each row of the partition: 0 when the partition begins. They live until it ends.
     pub numbers: &'a mut [u32],
     pub memory: &'a mut PartitionMemory,
 }
 
-/// A function's memory for a partition; a number for each row follows. PostgreSQL zeroes it when the partition begins.
+/// What a window function stores for a partition; a number for each row follows. All bytes are 0 when it begins.
 #[repr(C)]
 pub struct PartitionMemory {
-    /// Values of one argument that are stored until the partition ends. The first `stored_count` are written.
+    /// Memory for `reserved_count` values of one argument, of which the first `stored_count` are written.
     stored: *mut Option<pg_sys::Datum>,
     stored_count: usize,
-    /// The number of values for which there is memory.
     reserved_count: usize,
     stored_argument: c_int,
-    /// Set by the function once it has computed the numbers; false when the partition begins.
+    /// Whether the window function has computed the numbers. It sets this itself; false when the partition begins.
     pub is_computed: bool,
 }
 
 impl<'a> Window<'a> {
     /// The window of the running call; an error for a partition of more than [`MAX_PARTITION_ROWS`].
     ///
-    /// This runs for every row, so it crosses the guarded boundary, which costs more than the functions, only once.
+    /// This runs for every row, so it crosses the guarded boundary only once: that takes longer than the functions.
     pub fn from_call(call: Call<'a>) -> Result<Self> {
         let Some(object) = call.context(NodeTag::T_WindowObjectData) else {
             return Err(invalid_parameter("window function called without a window"));
         };
-        // SAFETY: the window object of the running call. The memory has the same size in each call of a partition, and
-        // lives as long as the partition. PostgreSQL zeroed it when the partition began; since then only these types
-        // were written. A number for each row follows its fields, aligned as they are. Nothing else refers to it.
+        // SAFETY: the window is the running call's. The memory has the same size in each call of a partition, and lives
+        // as long as the partition. PostgreSQL zeroed it when the partition began; since then only these types were
+        // written. A number for each row follows its fields, aligned as they are. Nothing else refers to it.
         unsafe {
             let (row_count, current_position, memory) = guarded(|| {
                 // An error with RESPECT NULLS or IGNORE NULLS.
@@ -78,7 +77,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Allocates the memory to store `count` values of an argument until the partition ends: 16 bytes for each.
+    /// Allocates memory for [`Self::store`] to store `count` values of an argument: 16 bytes for each.
     pub fn reserve(&mut self, argument: c_int, count: usize) {
         let size = count * size_of::<Option<pg_sys::Datum>>();
         // SAFETY: the context of the partition's memory, in which the array lives as long as that memory.
@@ -89,7 +88,8 @@ impl<'a> Window<'a> {
         (self.memory.stored_count, self.memory.reserved_count, self.memory.stored_argument) = (0, count, argument);
     }
 
-    /// Stores a copy of the argument's value at the current row in the reserved memory, and returns its index there.
+    /// Stores a copy of the argument's value at the current row, and returns its index. Panics if the reserved memory
+    /// is full.
     pub fn store(&mut self) -> usize {
         let index = self.memory.stored_count;
         assert!(index < self.memory.reserved_count, "all {index} values that were reserved are stored");
@@ -110,7 +110,7 @@ impl<'a> Window<'a> {
         index
     }
 
-    /// A stored value, by its index; None if it is NULL.
+    /// A stored value, by its index; None if it is NULL. Panics if no value with this index is stored.
     pub fn stored(&self, index: usize) -> Option<AnyElement> {
         assert!(index < self.memory.stored_count, "no value {index} is stored");
         // SAFETY: `store` has written the value, which is of the type of the argument that was stored.
@@ -135,7 +135,7 @@ impl<'a> Window<'a> {
     }
 
     /// Reads a `bigint` argument at consecutive rows of the partition from `position` on, which is at most 2^31 - 1.
-    /// Computes it in the current memory context, which PostgreSQL does not reset before the function returns.
+    /// What its expression allocates stays in the current memory context until the window function returns.
     pub fn bigints_from(&self, argument: c_int, position: usize, values: &mut [Option<i64>]) {
         // SAFETY: the window is the running call's, and in SQL the argument is a bigint, which is its datum.
         unsafe {
@@ -156,7 +156,7 @@ impl<'a> Window<'a> {
     /// An argument at a position in the partition; None if it is NULL, or if there is no such row.
     ///
     /// # Safety
-    /// The call is guarded.
+    /// It is called in [`guarded`].
     unsafe fn argument_at(&self, argument: c_int, position: c_int) -> Option<pg_sys::Datum> {
         let (mut is_null, mut is_out) = (false, false);
         let (from_head, null, out) = (windowapi::FROM_HEAD, &mut is_null, &mut is_out);

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use pgrx::prelude::*;
 use postgres::error::{Explain, Result, invalid_parameter, user_error};
-use postgres::text::from_bytes;
+use postgres::server_string::server_string;
 
 /// The value of an argument, which the message names; an error if it is NULL.
 pub fn required<T>(value: Option<T>, argument: &str) -> Result<T> {
@@ -15,7 +15,7 @@ pub fn required<T>(value: Option<T>, argument: &str) -> Result<T> {
 
 /// The value of an argument of type `name`; an error if it is NULL.
 pub fn required_name(name: Option<&CStr>, argument: &str) -> Result<String> {
-    from_bytes(required(name, argument)?.to_bytes())
+    server_string(required(name, argument)?.to_bytes())
 }
 
 /// Returns `max_distance`; an error unless it is from 0 to 64.

@@ -1,4 +1,4 @@
-//! Columns of a table, as in pg_attribute.
+//! Reads the columns of a table.
 
 use std::ffi::{CStr, CString};
 
@@ -9,7 +9,7 @@ use super::relation::Relation;
 use crate::error::{Result, user_error};
 use crate::expression::{Expression, OWN_VARNO};
 use crate::ffi::attribute;
-use crate::text::{from_bytes, from_server, to_server};
+use crate::server_string::{server_string, server_string_from_c, to_server_cstring};
 
 /// A column, as pg_attribute describes it.
 pub struct Column {
@@ -19,7 +19,7 @@ pub struct Column {
     pub type_modifier: i32,
     pub collation: Oid,
     pub is_by_value: bool,
-    /// Bytes of a value; negative if they vary.
+    /// The length of a value in bytes; negative if it varies.
     pub length: i16,
     pub is_generated: bool,
     /// Whether the column is generated and its values are stored.
@@ -30,7 +30,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// All columns of a table in order, without dropped columns and system columns.
+    /// All columns of a table in the order of their attnums, without dropped columns and system columns.
     pub fn all(table: &Relation) -> impl Iterator<Item = Self> {
         // SAFETY: an open relation has a descriptor.
         let count = unsafe { (*table.rd_att).natts } as i16;
@@ -58,10 +58,10 @@ impl Column {
 
     /// The column with this name; None if it does not exist or is a system column.
     pub fn find(table: &Relation, name: &str) -> Result<Option<Self>> {
-        Ok(attnum_of(table.oid(), &to_server(name)?).and_then(|attnum| Self::at(table, attnum)))
+        Ok(attnum_of(table.oid(), &to_server_cstring(name)?).and_then(|attnum| Self::at(table, attnum)))
     }
 
-    /// The column of another table, such as a partition, with the same name.
+    /// The column with the same name of another table, such as a partition.
     pub fn in_table(&self, table: &Relation) -> Option<Self> {
         Self::at(table, attnum_of(table.oid(), &self.name)?)
     }
@@ -76,7 +76,7 @@ impl Column {
     }
 
     pub fn name(&self) -> Result<String> {
-        from_bytes(self.name.to_bytes())
+        server_string(self.name.to_bytes())
     }
 
     /// The name in the server's encoding.
@@ -87,10 +87,10 @@ impl Column {
     /// The name of the type in SQL, with its type modifier.
     pub fn type_name(&self) -> Result<String> {
         // SAFETY: format_type_with_typemod returns a palloc'd, NUL-terminated name.
-        unsafe { from_server(pg_sys::format_type_with_typemod(self.data_type, self.type_modifier)) }
+        unsafe { server_string_from_c(pg_sys::format_type_with_typemod(self.data_type, self.type_modifier)) }
     }
 
-    /// A reference to the column, as in stored expressions of its table.
+    /// A reference to the column, as stored expressions of its table have it.
     pub fn as_variable(&self) -> Option<Expression> {
         let &Self { attnum, data_type, type_modifier, collation, .. } = self;
         // SAFETY: makeVar pallocs a valid node.
@@ -109,9 +109,8 @@ fn attribute_of(table: &Relation, attnum: i16) -> Option<&pg_sys::FormData_pg_at
     unsafe { attribute(table.rd_att, attnum) }.filter(|attribute| !attribute.attisdropped)
 }
 
-/// The generation expression of a column, stored or virtual; None if it is not generated.
-///
-/// Its constants are not folded, because that would run functions that the table's owner chose.
+/// The generation expression of a column, stored or virtual; None if it is not generated. PostgreSQL has not folded its
+/// constants, which would run functions that the table's owner chose.
 pub fn generation_of(table: &Relation, attnum: i16) -> Option<Expression> {
     if attribute_of(table, attnum)?.attgenerated == 0 {
         return None;
@@ -120,20 +119,16 @@ pub fn generation_of(table: &Relation, attnum: i16) -> Option<Expression> {
     unsafe { Expression::new(pg_sys::build_column_default(table.as_ptr(), attnum.into())) }
 }
 
-/// Replaces generated columns for which `is_replaced` holds by their generation expressions, which give the same value.
-pub fn with_generated_columns_replaced(
-    table: &Relation,
-    expression: Expression,
-    is_replaced: fn(&Column) -> bool,
-) -> Expression {
-    let columns = expression.own_columns().into_iter().filter_map(|attnum| Column::at(table, attnum));
-    let generation = |column: Column| Some((column.attnum, column.generation(table)?));
-    let mut replacements = columns.filter(is_replaced).filter_map(generation).peekable();
-    if replacements.peek().is_none() { expression } else { expression.with_columns_replaced(replacements) }
+/// Replaces references to generated columns, if `is_replaced` is true for them, by their generation expressions.
+pub fn replace_generated_columns(table: &Relation, tree: Expression, is_replaced: fn(&Column) -> bool) -> Expression {
+    let columns = tree.own_columns().into_iter().filter_map(|attnum| Column::at(table, attnum));
+    let to_replacement = |column: Column| Some((column.attnum, column.generation(table)?));
+    let mut replacements = columns.filter(is_replaced).filter_map(to_replacement).peekable();
+    if replacements.peek().is_none() { tree } else { tree.with_columns_replaced(replacements) }
 }
 
-/// The attnum of the column with this name; None if it does not exist or is a system column. The table need not be
-/// locked, so the answer may change at any time.
+/// The attnum of the column with this name; None if it does not exist or is a system column. Unless the table is
+/// locked, the answer may change at any time.
 pub fn attnum_of(table: Oid, name: &CStr) -> Option<i16> {
     // SAFETY: get_attnum looks up a system cache; the name is NUL-terminated.
     let attnum = unsafe { pg_sys::get_attnum(table, name.as_ptr()) };

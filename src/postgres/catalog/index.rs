@@ -1,4 +1,4 @@
-//! Indexes of a table, as in pg_index.
+//! Reads the indexes of a table.
 
 use std::ffi::{CStr, CString};
 
@@ -9,11 +9,11 @@ use super::partition::with_inheritors;
 use super::relation::{ACCESS_SHARE, NO_LOCK, Relation};
 use super::row_value::RowValue;
 use super::statistics::{has_zero_target, read_statistics};
-use super::types::btree_family;
+use super::types::btree_operator_family;
 use crate::error::Result;
 use crate::expression::{Expression, expressions};
-use crate::spi::query_strings;
-use crate::text::from_bytes;
+use crate::server_string::server_string;
+use crate::spi::query_oids;
 
 /// An index, as it was when it was read.
 pub struct Index {
@@ -25,7 +25,7 @@ pub struct Index {
     pub columns: Vec<i16>,
     /// Whether the index has a predicate, which leaves out rows.
     pub is_partial: bool,
-    /// Whether queries may use the index: it is built, in all partitions of the table, and is not being dropped.
+    /// Whether queries may use the index: it is built, in all partitions of the table too, and is not being dropped.
     pub is_valid: bool,
     /// Whether the index is attached to an index of the partitioned table.
     pub is_partition: bool,
@@ -37,18 +37,18 @@ pub struct Index {
 #[derive(Clone, Copy)]
 pub struct IndexKey {
     pub value: RowValue,
-    /// Whether the index is a btree that compares the key with PostgreSQL's own operators on `int4`.
+    /// Whether the index is a btree that compares the key by PostgreSQL's own operators on `int4`.
     pub is_integer: bool,
-    family: Oid,
+    operator_family: Oid,
     collation: Oid,
 }
 
 /// The form in which the expressions of an index are read.
 #[derive(Clone, Copy)]
 pub enum ExpressionForm {
-    /// Expressions as in plans: PostgreSQL folds their constants, which runs functions of the table's owner.
+    /// As in plans: PostgreSQL folds their constants, which runs functions that the table's owner chose.
     Planned,
-    /// Expressions as they are stored: nothing is evaluated.
+    /// As in the catalog: nothing is evaluated.
     Stored,
 }
 
@@ -63,7 +63,7 @@ impl Index {
         table.open_indexes().filter_map(|index| Self::read(&index, ExpressionForm::Planned))
     }
 
-    /// All indexes of a table.
+    /// All indexes of a table, also those that are being dropped.
     pub fn all_and_dying(table: &Relation) -> Result<impl Iterator<Item = Self>> {
         Ok(Self::all(table).chain(Self::dying(table)?))
     }
@@ -71,9 +71,8 @@ impl Index {
     /// The indexes of a table that are being dropped, or that a failed DROP INDEX CONCURRENTLY has left.
     fn dying(table: &Relation) -> Result<Vec<Self>> {
         let select = "SELECT indexrelid FROM pg_catalog.pg_index WHERE NOT indislive AND indrelid =";
-        let oids = query_strings(&format!("{select} {}", table.oid().to_u32()))?;
-        let indexes =
-            oids.iter().filter_map(|oid| Relation::open_until_end(Oid::from_u32(oid.parse().ok()?), ACCESS_SHARE));
+        let oids = query_oids(&format!("{select} {}", table.oid().to_u32()))?;
+        let indexes = oids.into_iter().filter_map(|oid| Relation::open_until_end(oid, ACCESS_SHARE));
         Ok(indexes.filter_map(|index| Self::read(&index, ExpressionForm::Planned)).collect())
     }
 
@@ -82,17 +81,19 @@ impl Index {
         let is_valid = is_usable(index)?;
         // SAFETY: an open index has its row of pg_index, with `indnatts` attnums, and an array element for each key.
         unsafe {
-            let row = &*index.rd_index;
-            let columns = row.indkey.values.as_slice(row.indnatts as usize);
+            let pg_index = &*index.rd_index;
+            let columns = pg_index.indkey.values.as_slice(pg_index.indnatts as usize);
             let mut expressions = key_expressions(index, form).into_iter();
             let mut keys = Vec::new();
-            for (position, &column) in columns.iter().take(row.indnkeyatts as usize).enumerate() {
+            for (position, &column) in columns.iter().take(pg_index.indnkeyatts as usize).enumerate() {
                 let value =
                     if column == 0 { RowValue::Expression(expressions.next()?) } else { RowValue::Column(column) };
-                let (family, collation) = (*index.rd_opfamily.add(position), *index.rd_indcollation.add(position));
-                let compares_integers =
-                    *index.rd_opcintype.add(position) == pg_sys::INT4OID && family == pg_sys::INTEGER_BTREE_FAM_OID;
-                keys.push(IndexKey { value, is_integer: index.is_btree() && compares_integers, family, collation });
+                let (operator_family, collation) =
+                    (*index.rd_opfamily.add(position), *index.rd_indcollation.add(position));
+                let is_integer = index.is_btree()
+                    && *index.rd_opcintype.add(position) == pg_sys::INT4OID
+                    && operator_family == pg_sys::INTEGER_BTREE_FAM_OID;
+                keys.push(IndexKey { value, is_integer, operator_family, collation });
             }
             let predicate = pg_sys::Anum_pg_index_indpred as i32;
             (!keys.is_empty()).then(|| Self {
@@ -104,22 +105,22 @@ impl Index {
                 is_partial: !pg_sys::heap_attisnull(index.rd_indextuple, predicate, std::ptr::null_mut()),
                 is_valid,
                 is_partition: index.is_partition(),
-                is_unconstrained: !(row.indisunique || row.indisprimary || row.indisexclusion),
+                is_unconstrained: !(pg_index.indisunique || pg_index.indisprimary || pg_index.indisexclusion),
             })
         }
     }
 
     pub fn name(&self) -> Result<String> {
-        from_bytes(self.name.to_bytes())
+        server_string(self.name.to_bytes())
     }
 
-    /// Whether the index is not valid and can be dropped alone. A failed command leaves such an index. An index that
-    /// another session builds CONCURRENTLY looks the same, and so does an incomplete index of a partitioned table.
+    /// Whether the index is not valid and can be dropped alone. A failed command leaves such an index. But an index
+    /// that another session builds CONCURRENTLY looks the same, and so does an incomplete index of a partitioned table.
     pub fn is_left_behind(&self) -> bool {
         !self.is_valid && !self.is_partition && self.is_unconstrained
     }
 
-    /// Whether ANALYZE has computed statistics of the key at `position` of this index of a table, or should not.
+    /// Whether ANALYZE has computed statistics of the key at `position` of this index of a table, or is told not to.
     pub fn has_statistics(&self, table: &Relation, position: usize) -> bool {
         // Statistics of a column belong to the table, and of an expression to the index.
         let (relation, attnum) = match self.keys[position].value {
@@ -131,19 +132,19 @@ impl Index {
 }
 
 impl IndexKey {
-    /// Whether the index compares the key, which is this column, by the column's type and collation.
+    /// Whether the index compares this key, a column, by the default operators of its type and by its collation.
     pub fn is_compared_as(&self, column: &Column) -> bool {
-        self.collation == column.collation && btree_family(column.data_type) == Some(self.family)
+        self.collation == column.collation && btree_operator_family(column.data_type) == Some(self.operator_family)
     }
 }
 
-/// Whether an index is built and not being dropped; None if the relation is not an index.
+/// Whether queries may use an index ([`Index::is_valid`]); None if the relation is not an index.
 fn is_usable(index: &Relation) -> Option<bool> {
     // SAFETY: `rd_index` is null, or the row of pg_index.
     unsafe { index.rd_index.as_ref() }.map(|row| row.indisvalid && row.indisready && row.indislive)
 }
 
-/// Whether ON CONFLICT can infer an index: a usable, immediate, unique btree without an exclusion constraint.
+/// Whether ON CONFLICT can infer an index: it is a usable, immediate, unique btree without an exclusion constraint.
 pub fn is_inferable(index: &Relation) -> bool {
     // SAFETY: `rd_index` is null, or the row of pg_index.
     let row = unsafe { index.rd_index.as_ref() };
@@ -152,20 +153,21 @@ pub fn is_inferable(index: &Relation) -> bool {
         && row.is_some_and(|row| row.indisunique && row.indimmediate && !row.indisexclusion)
 }
 
-/// A unique index whose columns are all among these and NOT NULL, so that no two rows are equal in them as their types
-/// and collations compare them, unless other tables inherit from the table.
+/// A unique index whose keys are all among these columns and NOT NULL: no two rows of the table are equal in them, by
+/// the default operators of their types and by their collations. None for a table with inheritors that are not
+/// partitions: the index does not have their rows.
 pub fn unique_within(table: &Relation, columns: &[i16]) -> Option<Index> {
     if !table.is_partitioned() && with_inheritors(table.oid(), NO_LOCK).len() > 1 {
         return None;
     }
     let is_within = |key: &IndexKey| {
-        let column = key.value.column().filter(|attnum| columns.contains(attnum));
-        let column = column.and_then(|attnum| Column::at(table, attnum));
+        let attnum = key.value.column().filter(|attnum| columns.contains(attnum));
+        let column = attnum.and_then(|attnum| Column::at(table, attnum));
         column.is_some_and(|column| column.is_not_null && key.is_compared_as(&column))
     };
-    let is_key = |index: &Index| !index.is_partial && index.keys.iter().all(is_within);
+    let is_unique_key = |index: &Index| !index.is_partial && index.keys.iter().all(is_within);
     let inferable = table.open_indexes().filter(is_inferable);
-    inferable.filter_map(|index| Index::read_usable(&index, ExpressionForm::Stored)).find(is_key)
+    inferable.filter_map(|index| Index::read_usable(&index, ExpressionForm::Stored)).find(is_unique_key)
 }
 
 /// The expressions among an index's keys, in order.

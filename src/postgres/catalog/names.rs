@@ -1,14 +1,14 @@
 //! Locks names, so that they cannot change until the transaction ends.
 //!
-//! The commands that change a table are SQL text, and PostgreSQL looks up their names when it runs the command. The
-//! owner of a schema can rename it at any time, and give its name to another schema. A lock on a table in the schema
-//! does not prevent this. The command would then reach another table of the same name, and run its triggers and casts
-//! with the caller's rights. So before a name is read, the object and its schema are locked against renaming. Which
-//! commands lock an object before they change its name differs between releases of PostgreSQL. But all of them, and
-//! ALTER EXTENSION .. SET SCHEMA, update the object's catalog row. So that row is locked too, as by SELECT FOR SHARE.
+//! The commands that change a table are SQL text, and PostgreSQL looks up their names when it runs them. The owner of a
+//! schema can rename it at any time, even if a table in it is locked, and give its name to another schema. The command
+//! would then reach another table of the same name, and run its triggers and casts with the caller's rights. So the
+//! object and its schema are locked before their names are read. Releases of PostgreSQL differ in which commands lock
+//! an object before they change its name. But all of them, and ALTER EXTENSION .. SET SCHEMA, update the object's
+//! catalog row. So that row is locked too, as by SELECT FOR SHARE.
 //!
-//! FOR KEY SHARE would not block GRANT, but it is not enough, although a name belongs to a unique key. An UPDATE that
-//! does not change the key removes a FOR KEY SHARE lock that is taken while the UPDATE compresses the row or looks for
+//! FOR KEY SHARE would not block GRANT, but it is too weak, although a name belongs to a unique key: an UPDATE that
+//! does not change the key loses a FOR KEY SHARE lock that is taken while the UPDATE compresses the row or looks for
 //! another page (heap_update in PostgreSQL 17.11 and 18.6).
 //!
 //! An object of a superuser or of the current user is not locked: its owner gains no rights by renaming it, and
@@ -26,7 +26,7 @@ use super::relation::{ACCESS_SHARE, ROW_SHARE, Relation, relation_name};
 use super::row_lock::{RowLock, lock_row};
 use crate::error::{Result, user_error};
 use crate::expression::Expression;
-use crate::text::from_server;
+use crate::server_string::server_string_from_c;
 
 /// Locks a schema's name, and returns it; an error if the schema does not exist.
 pub fn lock_schema_name(schema: Oid) -> Result<String> {
@@ -34,7 +34,7 @@ pub fn lock_schema_name(schema: Oid) -> Result<String> {
     schema_name(schema)
 }
 
-/// The schema's current name, which is not locked; an error if the schema does not exist.
+/// The current name of a schema, which is not locked; an error if the schema does not exist.
 pub fn schema_name(schema: Oid) -> Result<String> {
     // SAFETY: get_namespace_name returns a NUL-terminated name, or null if the schema does not exist.
     unsafe {
@@ -43,7 +43,7 @@ pub fn schema_name(schema: Oid) -> Result<String> {
             let message = format!("schema with OID {} does not exist", schema.to_u32());
             return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_SCHEMA_NAME, message));
         }
-        from_server(name)
+        server_string_from_c(name)
     }
 }
 
@@ -58,7 +58,7 @@ pub fn relation_sql(relation: Oid) -> Result<Option<String>> {
 /// The current name of a role that exists, such as the owner of a locked table. It is not locked.
 pub fn role_name(role: Oid) -> Result<String> {
     // SAFETY: GetUserNameFromId returns a NUL-terminated name, or raises an error.
-    unsafe { from_server(pg_sys::GetUserNameFromId(role, false)) }
+    unsafe { server_string_from_c(pg_sys::GetUserNameFromId(role, false)) }
 }
 
 /// Locks the names of an object (a function, a type, or anything else with an OID), if it exists, and of its schema.
@@ -88,28 +88,29 @@ pub fn lock_names_in(expression: Expression) -> Result<()> {
     Ok(())
 }
 
-/// Locks an object and its catalog row until the transaction ends, after waiting for all transactions that have changed
-/// the row; unless its owner is trusted. Returns a copy of the row; None if the object does not exist.
+/// Locks an object and its catalog row until the transaction ends, unless its owner is trusted. Waits for transactions
+/// that have changed the row. Returns a copy of the row; None if the object does not exist.
 ///
 /// Some transactions change the row and then lock the object; others lock the object first. To avoid deadlocks with
-/// them, neither lock is held while waiting for the other.
+/// them, this holds neither lock while it waits for the other.
 ///
 /// A read-only transaction gets the row without a lock. It cannot run the commands that need locked names anyway.
 fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTuple>> {
-    // SAFETY: the catalog has OIDs, also in its column for the owner if it has one, and is open until `opened` is
-    // dropped. The active snapshot sees the row version that is locked, so that it is not removed meanwhile. Entries of
-    // the caches that are in use are removed when they are released.
+    // SAFETY: the catalog has OIDs, also in its column for the owner if it has one, and is open as long as
+    // `catalog_table`. The active snapshot sees the row version that is locked, so that it is not removed meanwhile.
+    // Entries of the caches that are in use are removed when they are released.
     unsafe {
-        let opened = Relation::open_while_used(catalog, ROW_SHARE);
-        let owner = pg_sys::get_object_attnum_owner(catalog);
+        let catalog_table = Relation::open_while_used(catalog, ROW_SHARE);
+        let owner_attnum = pg_sys::get_object_attnum_owner(catalog);
         loop {
             crate::interrupts::tick();
             pg_sys::LockDatabaseObject(catalog, object, 0, ACCESS_SHARE);
             pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
-            let row = find_row(&opened, object);
-            let has_trusted_owner = row.and_then(|row| oid_in(&opened, row, owner)).is_some_and(is_trusted);
+            let row = find_row(&catalog_table, object);
+            let owner = row.and_then(|row| oid_in(&catalog_table, row, owner_attnum));
+            let has_trusted_owner = owner.is_some_and(is_trusted);
             let locked = match row {
-                Some(row) if !pg_sys::XactReadOnly && !has_trusted_owner => Some(lock_row(&opened, row)),
+                Some(row) if !pg_sys::XactReadOnly && !has_trusted_owner => Some(lock_row(&catalog_table, row)),
                 // The row does not exist, its owner is trusted, or the transaction is read-only.
                 _ => None,
             };
@@ -130,9 +131,9 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
                     return Err(user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, message));
                 }
                 // Another transaction has replaced the row, or may do so: read it again.
-                Some(locked @ (RowLock::Gone | RowLock::Blocked(_) | RowLock::Queued(_))) => {
+                Some(outcome @ (RowLock::Gone | RowLock::Blocked(_) | RowLock::Queued(_))) => {
                     pg_sys::UnlockDatabaseObject(catalog, object, 0, ACCESS_SHARE);
-                    locked.wait(&opened);
+                    outcome.wait(&catalog_table);
                 }
             }
             if let Some(row) = row {

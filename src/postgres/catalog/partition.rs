@@ -1,4 +1,4 @@
-//! Partitions and inheritance among tables.
+//! Finds the partitions and inheritors of tables, and the tables above them.
 
 use pgrx::pg_sys::{self, Oid};
 use pgrx::prelude::*;
@@ -10,10 +10,10 @@ use crate::error::{Explain, Result, user_error};
 use crate::expression::{Expression, expressions};
 use crate::ffi::{RelationGetPartitionQual, guarded};
 use crate::list::oids;
-use crate::spi::query_strings;
+use crate::spi::query_oids;
 
-/// A table and all its inheritors and partitions, at all levels: each once, level by level from `root`. They are locked
-/// in mode `lock`, except `root`, which the caller has locked.
+/// A table and all its inheritors and partitions, at all levels: each once, level by level from `root`. Locks them in
+/// mode `lock`, except `root`, which the caller has locked.
 pub fn with_inheritors(root: Oid, lock: Lock) -> Vec<Oid> {
     // SAFETY: any OID may be passed. The result is a valid list of OIDs, without the numbers of parents.
     unsafe { oids(pg_sys::find_all_inheritors(root, lock, std::ptr::null_mut())) }
@@ -21,9 +21,7 @@ pub fn with_inheritors(root: Oid, lock: Lock) -> Vec<Oid> {
 
 /// The tables that a table inherits from directly, also as a partition.
 pub fn parents(table: &Relation) -> Result<Vec<Oid>> {
-    let select = "SELECT inhparent FROM pg_catalog.pg_inherits WHERE inhrelid =";
-    let oids = query_strings(&format!("{select} {}", table.oid().to_u32()))?;
-    Ok(oids.iter().filter_map(|oid| Some(Oid::from_u32(oid.parse().ok()?))).collect())
+    query_oids(&format!("SELECT inhparent FROM pg_catalog.pg_inherits WHERE inhrelid = {}", table.oid().to_u32()))
 }
 
 /// The tables above a partition, from its parent upwards; empty if the table is not a partition.
@@ -35,14 +33,12 @@ pub fn ancestors(table: &Relation) -> Vec<Oid> {
     unsafe { oids(pg_sys::get_partition_ancestors(table.oid())) }
 }
 
-/// The topmost table above a partition, even if one of the tables between them is being detached concurrently. The
-/// table itself if it is not a partition.
+/// The topmost table above a table, also if a table between them is being detached concurrently; or the table itself.
 pub fn topmost_of(table: Oid) -> Oid {
     highest_outside(&[], table)
 }
 
-/// The tables of a partition tree. PostgreSQL does not list a partition that is being detached concurrently, nor the
-/// tables below it.
+/// The tables of a partition tree: those that PostgreSQL lists, and some that are being detached concurrently.
 pub struct PartitionTree {
     pub members: Vec<Oid>,
     /// The members that are being detached, the highest first.
@@ -71,10 +67,9 @@ impl PartitionTree {
     }
 }
 
-/// Walks upwards from a table until its parent is one of `members`, or until there is no parent. Returns the last
-/// table.
+/// Walks up from a table. Returns the table whose parent is one of `members`, or which has no parent.
 fn highest_outside(members: &[Oid], table: Oid) -> Oid {
-    // SAFETY: look-ups in catalogs, which accept any OID, and any partition's.
+    // SAFETY: get_rel_relispartition accepts any OID, and get_partition_parent that of a partition.
     let parent_of =
         |table| unsafe { pg_sys::get_rel_relispartition(table).then(|| pg_sys::get_partition_parent(table, true)) };
     let mut highest = table;
@@ -92,8 +87,8 @@ fn highest_outside(members: &[Oid], table: Oid) -> Oid {
 pub fn check_one_owner(table: Oid, members: &[Oid]) -> Result<()> {
     let above = ancestors(&Relation::open(table));
     let top = Relation::open(above.last().copied().unwrap_or(table));
-    let mut others = above.iter().chain(members).map(|&member| Relation::open(member));
-    let Some(member) = others.find(|member| member.owner() != top.owner()) else { return Ok(()) };
+    let mut family = above.iter().chain(members).map(|&member| Relation::open(member));
+    let Some(member) = family.find(|member| member.owner() != top.owner()) else { return Ok(()) };
     let (owner, other_owner, name) = (role_name(top.owner())?, role_name(member.owner())?, member.name()?);
     let message =
         format!("table \"{name}\" belongs to \"{other_owner}\", not to the owner of table \"{}\"", top.name()?);

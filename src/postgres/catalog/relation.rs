@@ -1,4 +1,4 @@
-//! Open tables and indexes.
+//! Opens tables and indexes, and reads their rows of pg_class.
 
 use std::ops::Deref;
 
@@ -8,9 +8,9 @@ use pgrx::prelude::*;
 
 use crate::error::{ErrorReport, Result, user_error};
 use crate::list::{nodes, oids};
-use crate::text::from_server;
+use crate::server_string::server_string_from_c;
 
-/// A mode in which relations are locked.
+/// A mode in which relations are locked. A larger number is a stronger mode.
 pub type Lock = pg_sys::LOCKMODE;
 pub const NO_LOCK: Lock = pg_sys::NoLock as Lock;
 pub const ACCESS_SHARE: Lock = pg_sys::AccessShareLock as Lock;
@@ -23,14 +23,14 @@ pub const ACCESS_EXCLUSIVE: Lock = pg_sys::AccessExclusiveLock as Lock;
 ///
 /// | opened by | locked in mode | until | if it does not exist |
 /// | --- | --- | --- | --- |
-/// | `open` | ACCESS SHARE | it is closed | cannot be |
+/// | `open` | ACCESS SHARE | it is closed | the caller prevents this |
 /// | `open_while_used` | `lock` | it is closed | error |
 /// | `open_until_end` | `lock` | the transaction ends | None |
 /// | `open_locked`, `opened_by_server` | none: it is locked already | | |
 pub struct Relation(PgRelation);
 
 impl Relation {
-    /// Opens a relation that cannot be dropped: a lock is held on it, its table or the partitioned table above it.
+    /// Opens a relation that cannot be dropped: the caller holds a lock on it, on its table or on a table above it.
     pub fn open(relation: Oid) -> Self {
         Self::open_while_used(relation, ACCESS_SHARE)
     }
@@ -48,7 +48,7 @@ impl Relation {
         }
     }
 
-    /// Opens a relation that is locked already, such as a table of a query that is being planned.
+    /// Opens a relation that the caller has locked, such as a table of a query that is being planned.
     pub fn open_locked(relation: Oid) -> Self {
         Self::open_while_used(relation, NO_LOCK)
     }
@@ -68,7 +68,7 @@ impl Relation {
 
     pub fn name(&self) -> Result<String> {
         // SAFETY: `relname` is NUL-terminated.
-        unsafe { from_server(self.class().relname.data.as_ptr()) }
+        unsafe { server_string_from_c(self.class().relname.data.as_ptr()) }
     }
 
     pub fn schema(&self) -> Oid {
@@ -92,7 +92,7 @@ impl Relation {
         self.class().relispartition
     }
 
-    /// Whether the table is a temporary table of another session, whose rows cannot be read.
+    /// Whether this is a temporary table of another session, whose rows cannot be read.
     pub fn is_temporary_elsewhere(&self) -> bool {
         self.class().relpersistence as u8 == pg_sys::RELPERSISTENCE_TEMP && !self.rd_islocaltemp
     }
@@ -122,11 +122,11 @@ impl Relation {
     /// PostgreSQL raises its own error if the table is read.
     fn has_files(&self) -> bool {
         let is_logged = self.class().relpersistence as u8 == pg_sys::RELPERSISTENCE_PERMANENT;
-        // SAFETY: no arguments, no conditions.
+        // SAFETY: the function takes no arguments, and only reads a variable.
         !self.is_partitioned() && (is_logged || !unsafe { pg_sys::RecoveryInProgress() })
     }
 
-    /// The planner's estimate of the rows in the table itself, without inheritors.
+    /// The planner's estimate of the number of rows in the table itself, without inheritors; 0 if it has no files.
     pub fn estimated_rows(&self) -> f64 {
         if !self.has_files() {
             return 0.0;
@@ -152,7 +152,7 @@ pub fn relation_name(relation: Oid) -> Result<Option<String>> {
     // SAFETY: a look-up in a system cache, which returns a NUL-terminated name or null.
     unsafe {
         let name = pg_sys::get_rel_name(relation);
-        if name.is_null() { Ok(None) } else { from_server(name).map(Some) }
+        if name.is_null() { Ok(None) } else { server_string_from_c(name).map(Some) }
     }
 }
 
@@ -169,17 +169,17 @@ pub fn is_foreign(relation: Oid) -> bool {
 /// The name of the server of a foreign table, which the caller has locked.
 pub fn foreign_server_name(table: Oid) -> Result<String> {
     // SAFETY: a foreign table has a server, which cannot be dropped while the table exists; its name is NUL-terminated.
-    unsafe { from_server((*pg_sys::GetForeignServer((*pg_sys::GetForeignTable(table)).serverid)).servername) }
+    unsafe { server_string_from_c((*pg_sys::GetForeignServer((*pg_sys::GetForeignTable(table)).serverid)).servername) }
 }
 
-/// Whether row-level security may hide rows of a table from a role; None is the current user.
+/// Whether row-level security may hide rows of a table from a role; None stands for the current user.
 pub fn hides_rows(table: Oid, role: Option<Oid>) -> bool {
     // SAFETY: a look-up in system caches.
     let security = unsafe { pg_sys::check_enable_rls(table, role.unwrap_or(Oid::INVALID), true) };
     security == pg_sys::CheckEnableRlsResult::RLS_ENABLED as i32
 }
 
-/// The privilege SELECT, as PostgreSQL's checks of privileges take it.
+/// The privilege SELECT, as PostgreSQL's functions take it.
 pub const RIGHT_TO_SELECT: pg_sys::AclMode = pg_sys::ACL_SELECT as pg_sys::AclMode;
 
 /// Whether the current user may select all columns in every row of a table.
@@ -202,7 +202,7 @@ pub struct ForeignKey {
 }
 
 pub fn foreign_keys(table: &Relation) -> Vec<ForeignKey> {
-    // SAFETY: the list is valid until the open table's definition changes; `nkeys` of each key's columns are set.
+    // SAFETY: the list is valid while the table is open. The first `nkeys` columns of each key are set.
     unsafe {
         let keys = nodes::<pg_sys::ForeignKeyCacheInfo>(pg_sys::RelationGetFKeyList(table.as_ptr()));
         let columns_of = |key: &pg_sys::ForeignKeyCacheInfo| key.conkey[..key.nkeys as usize].to_vec();

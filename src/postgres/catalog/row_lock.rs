@@ -1,4 +1,4 @@
-//! Locks of single rows, as SELECT FOR SHARE takes them, and the transactions that hold such locks.
+//! Locks single rows, as SELECT FOR SHARE does, and finds the transactions that hold such locks.
 
 use pgrx::pg_sys::{self, TransactionId};
 
@@ -19,8 +19,8 @@ pub enum RowLock {
 }
 
 impl RowLock {
-    /// If the lock must wait for others, waits until the transaction has ended, or until it is this transaction's turn.
-    /// The wait can be cancelled; a deadlock raises a PostgreSQL error. `table` is the table of the row.
+    /// If other transactions block the lock, waits for their end, or until it is this transaction's turn. The wait can
+    /// be cancelled; a deadlock raises a PostgreSQL error. `table` is the row's table.
     pub fn wait(self, table: &Relation) {
         let (no_table, no_tid) = (std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: a transaction is running, as in every function call, and the table is open. Without an operation, no
@@ -28,7 +28,7 @@ impl RowLock {
         unsafe {
             match self {
                 Self::Blocked(id) => pg_sys::XactLockTableWait(id, no_table, no_tid, pg_sys::XLTW_Oper::XLTW_None),
-                // heap_lock_tuple takes this lock before it waits, so that waiting transactions take turns.
+                // heap_lock_tuple too takes this lock before it waits, so that waiting transactions take turns.
                 Self::Queued(mut tid) => {
                     pg_sys::LockTuple(table.as_ptr(), &mut tid, ROW_SHARE);
                     pg_sys::UnlockTuple(table.as_ptr(), &mut tid, ROW_SHARE);
@@ -39,7 +39,7 @@ impl RowLock {
     }
 }
 
-/// Tries to lock a row FOR SHARE, and does not wait.
+/// Tries to lock a row FOR SHARE, without waiting.
 ///
 /// # Safety
 /// The table is open, in RowShareLock or a stronger mode. An active snapshot sees the row, so that it is not removed.
@@ -58,11 +58,11 @@ pub unsafe fn lock_row(table: &Relation, row: pg_sys::HeapTuple) -> RowLock {
             &mut buffer,
             &mut pg_sys::TM_FailureData::default(),
         );
-        let lock = match result {
+        let outcome = match result {
             pg_sys::TM_Result::TM_Ok => RowLock::Held,
             pg_sys::TM_Result::TM_Updated | pg_sys::TM_Result::TM_Deleted => RowLock::Gone,
             pg_sys::TM_Result::TM_WouldBlock => {
-                // FOR SHARE conflicts with this lock and stronger ones.
+                // FOR SHARE conflicts with this mode and stronger ones.
                 let conflicting = pg_sys::MultiXactStatus::MultiXactStatusForNoKeyUpdate;
                 conflicting_transaction(buffer, current.t_data, conflicting)
                     .map_or(RowLock::Queued(current.t_self), RowLock::Blocked)
@@ -70,7 +70,7 @@ pub unsafe fn lock_row(table: &Relation, row: pg_sys::HeapTuple) -> RowLock {
             _ => RowLock::Own,
         };
         pg_sys::ReleaseBuffer(buffer);
-        lock
+        outcome
     }
 }
 
@@ -83,17 +83,16 @@ pub unsafe fn conflicting_transaction(
     row: pg_sys::HeapTupleHeader,
     weakest: pg_sys::MultiXactStatus::Type,
 ) -> Option<TransactionId> {
-    #[cfg(not(feature = "pg19"))]
-    const LOCK_MODES: (i32, i32) = (pg_sys::BUFFER_LOCK_SHARE as i32, pg_sys::BUFFER_LOCK_UNLOCK as i32);
     #[cfg(feature = "pg19")]
-    const LOCK_MODES: (u32, u32) =
-        (pg_sys::BufferLockMode::BUFFER_LOCK_SHARE, pg_sys::BufferLockMode::BUFFER_LOCK_UNLOCK);
+    use pg_sys::BufferLockMode::{BUFFER_LOCK_SHARE, BUFFER_LOCK_UNLOCK};
+    #[cfg(not(feature = "pg19"))]
+    use pg_sys::{BUFFER_LOCK_SHARE, BUFFER_LOCK_UNLOCK};
     // SAFETY: reading the row's header raises no error while its page is locked.
     let (infomask, xmax) = unsafe {
-        pg_sys::LockBuffer(buffer, LOCK_MODES.0);
-        let header = (u32::from((*row).t_infomask), (*row).t_choice.t_heap.t_xmax);
-        pg_sys::LockBuffer(buffer, LOCK_MODES.1);
-        header
+        pg_sys::LockBuffer(buffer, BUFFER_LOCK_SHARE as _);
+        let infomask_and_xmax = (u32::from((*row).t_infomask), (*row).t_choice.t_heap.t_xmax);
+        pg_sys::LockBuffer(buffer, BUFFER_LOCK_UNLOCK as _);
+        infomask_and_xmax
     };
     let conflicts = |member: &pg_sys::MultiXactMember| {
         // SAFETY: any number may be passed as a transaction.
@@ -115,8 +114,8 @@ fn xmax_members(infomask: u32, xmax: TransactionId) -> Vec<pg_sys::MultiXactMemb
     }
     if infomask & pg_sys::HEAP_XMAX_IS_MULTI != 0 {
         let mut members = std::ptr::null_mut();
-        // SAFETY: any number may be passed as a multitransaction: a wrong number raises an error. GetMultiXactIdMembers
-        // pallocs as many members as it returns: none if all of them have ended and are no longer stored.
+        // SAFETY: a wrong number of a multitransaction raises an error. GetMultiXactIdMembers pallocs as many members
+        // as it returns: none if all of them have ended and are no longer stored.
         unsafe {
             let count = pg_sys::GetMultiXactIdMembers(xmax, &mut members, false, is_only_locked(infomask));
             let Ok(count @ 1..) = usize::try_from(count) else { return Vec::new() };
@@ -125,7 +124,7 @@ fn xmax_members(infomask: u32, xmax: TransactionId) -> Vec<pg_sys::MultiXactMemb
             return copy;
         }
     }
-    // FOR SHARE sets both flags.
+    // One transaction. FOR SHARE sets both flags.
     let status = match infomask & (pg_sys::HEAP_XMAX_EXCL_LOCK | pg_sys::HEAP_XMAX_KEYSHR_LOCK) {
         _ if !is_only_locked(infomask) => MultiXactStatusNoKeyUpdate,
         pg_sys::HEAP_XMAX_EXCL_LOCK => MultiXactStatusForNoKeyUpdate,

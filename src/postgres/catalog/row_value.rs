@@ -1,4 +1,4 @@
-//! Values of the rows of a table.
+//! Values that each row of a table has: columns and expressions.
 
 use super::column::{Column, generation_of};
 use super::relation::Relation;
@@ -13,6 +13,7 @@ pub enum RowValue {
 }
 
 impl RowValue {
+    /// The attnum, if the value is a column.
     pub fn column(self) -> Option<i16> {
         match self {
             Self::Column(attnum) => Some(attnum),
@@ -28,7 +29,7 @@ impl RowValue {
         }
     }
 
-    /// The expression that computes the value of a row; None if it is a plain column.
+    /// The expression that computes the value: of a column, its generation expression; None if it is a plain column.
     pub fn computation(self, table: &Relation) -> Option<Expression> {
         match self {
             Self::Column(attnum) => generation_of(table, attnum),

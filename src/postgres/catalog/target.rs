@@ -15,9 +15,8 @@ use crate::error::{ErrorReport, Explain, Result, user_error};
 use crate::owner::{as_owner, is_owner};
 use crate::spi::query_strings;
 
-/// A relation that the current transaction has locked.
-///
-/// If its names are locked, they cannot change until the transaction ends, so that a statement can use them.
+/// A relation that the current transaction has locked. If its names are locked too, they cannot change until the
+/// transaction ends, so that statements can use them.
 pub struct Target {
     pub oid: Oid,
     pub owner: Oid,
@@ -30,8 +29,8 @@ pub struct Target {
 impl Target {
     /// Locks an ordinary or partitioned table that the current user owns, and calls `run` as the owner ([`as_owner`]),
     /// so that a superuser does not run the owner's code as a superuser. An error if the table does not exist, is of
-    /// another kind, or has another owner. If the lock is stronger than a SELECT's, also locks the table's names, and
-    /// [`Target::family`] locks the names of its inheritors.
+    /// another kind, or belongs to somebody else. A lock stronger than a SELECT's also locks the table's names, and
+    /// makes [`Target::family`] lock the names of its inheritors.
     pub fn lock<T>(oid: Oid, lock: Lock, run: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         Self::lock_of_kind(oid, lock, false, run)
     }
@@ -65,7 +64,7 @@ impl Target {
         Ok(Self { oid, owner, schema, name: relation.name()?, relkind, has_locked_names })
     }
 
-    /// This relation, which comes first, and its inheritors, locked in mode `lock`; an error for several owners.
+    /// Locks the inheritors of this relation. Returns it, and them; an error if they have several owners.
     pub fn family(&self, lock: Lock) -> Result<Vec<Self>> {
         let members = with_inheritors(self.oid, lock);
         check_one_owner(self.oid, &members)?;
@@ -77,12 +76,12 @@ impl Target {
         Relation::open(self.oid)
     }
 
-    /// The current qualified, quoted name. If the names are not locked, a statement may find another table by it.
+    /// The current name, qualified and quoted. If the names are not locked, a statement may find another table by it.
     pub fn sql(&self) -> Result<String> {
         relation_sql(self.oid)?.ok_or_else(|| no_such_relation(self.oid))
     }
 
-    /// The qualified, quoted name of an index of the table.
+    /// The name of an index of the table, qualified and quoted.
     pub fn index_sql(&self, index: &str) -> Result<String> {
         Ok(quote_qualified_identifier(schema_name(self.schema)?, index.to_owned()))
     }
@@ -103,7 +102,7 @@ impl Target {
         self.relkind == pg_sys::RELKIND_RELATION
     }
 
-    /// Whether it has its own rows and indexes: it is an ordinary table or a materialized view.
+    /// Whether it has its own rows and can have indexes: it is an ordinary table or a materialized view.
     pub fn is_indexable(&self) -> bool {
         self.is_ordinary() || self.relkind == pg_sys::RELKIND_MATVIEW
     }
@@ -150,8 +149,8 @@ impl Target {
         Ok(format!("{type_name} GENERATED ALWAYS AS ({expression}) {storage}"))
     }
 
-    /// Refuses to change a table that Citus manages, except on the coordinator. On another server, some commands would
-    /// fail after others have changed the table on all servers.
+    /// An error for a command that changes a table of Citus on another server than the coordinator: there, some of its
+    /// statements would fail after others have changed the table on all servers.
     fn check_is_on_coordinator(&self) -> Result<()> {
         // Without locked names, the command only reads the table.
         if !self.has_locked_names || distribution(self.oid)?.is_none() || is_coordinator() {
@@ -163,7 +162,7 @@ impl Target {
             .with_hint("Connect to the coordinator, and run the command there."))
     }
 
-    /// Refuses a partition: its columns can only change together with the columns of the partitioned table.
+    /// An error for a partition: its columns can only change together with the columns of the partitioned table.
     pub fn check_is_not_partition(&self) -> Result<()> {
         if !self.open().is_partition() {
             return Ok(());

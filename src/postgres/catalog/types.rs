@@ -1,34 +1,35 @@
-//! Types, and their operators in btrees.
+//! Data types, and their operators in btrees.
 
 use pgrx::pg_sys::{self, Oid};
 
 use crate::error::Result;
-use crate::text::from_server;
+use crate::server_string::server_string_from_c;
 
 /// The name of a type in SQL, without a modifier.
 pub fn type_name(data_type: Oid) -> Result<String> {
     // SAFETY: format_type_be accepts any OID, and returns a NUL-terminated name.
-    unsafe { from_server(pg_sys::format_type_be(data_type)) }
+    unsafe { server_string_from_c(pg_sys::format_type_be(data_type)) }
 }
 
-/// The operator family of a type's default operator class for btrees; None if it has no equality for the type.
-pub fn btree_family(data_type: Oid) -> Option<Oid> {
+/// The operator family of a type's default btree operator class; None if it has no equality for the type. PostgreSQL
+/// raises an error if the type does not exist.
+pub fn btree_operator_family(data_type: Oid) -> Option<Oid> {
     let flags = pg_sys::TYPECACHE_BTREE_OPFAMILY | pg_sys::TYPECACHE_EQ_OPR;
-    // SAFETY: the type of an existing column exists, and the entry of the type cache is permanent.
-    let cached = unsafe { &*pg_sys::lookup_type_cache(data_type, flags as i32) };
-    (cached.btree_opf != Oid::INVALID && cached.eq_opr != Oid::INVALID).then_some(cached.btree_opf)
+    // SAFETY: lookup_type_cache accepts any OID, and its entries are permanent.
+    let type_entry = unsafe { &*pg_sys::lookup_type_cache(data_type, flags as i32) };
+    (type_entry.btree_opf != Oid::INVALID && type_entry.eq_opr != Oid::INVALID).then_some(type_entry.btree_opf)
 }
 
-/// The strategy of an operator in a family of btrees, such as `BTLessStrategyNumber`; None if it is not in the family.
+/// The strategy of an operator in a btree operator family, such as `BTLessStrategyNumber`; None if it is not in it.
 pub fn btree_strategy(operator: Oid, family: Oid) -> Option<u32> {
     // SAFETY: a look-up in a system cache.
     let strategy = unsafe { pg_sys::get_op_opfamily_strategy(operator, family) };
     (strategy > 0).then_some(strategy as u32)
 }
 
-/// Raises PostgreSQL's error if a type is a domain that refuses NULL.
+/// Raises PostgreSQL's error if a type does not exist, or is a domain that refuses NULL.
 pub fn check_type_takes_null(data_type: Oid) {
-    // SAFETY: the type of an existing column exists.
+    // SAFETY: both functions accept any OID.
     unsafe {
         let (memory, no_cache) = (pg_sys::CurrentMemoryContext, std::ptr::null_mut());
         if pg_sys::getBaseType(data_type) != data_type {
@@ -37,7 +38,7 @@ pub fn check_type_takes_null(data_type: Oid) {
     }
 }
 
-/// The value of an integer; None if the type is not one of PostgreSQL's integer types.
+/// An integer datum as `i64`; None if `data_type` is not one of PostgreSQL's integer types.
 pub fn integer_value(data_type: Oid, value: pg_sys::Datum) -> Option<i64> {
     match data_type {
         pg_sys::INT2OID => Some(i64::from(value.value() as i16)),

@@ -1,15 +1,16 @@
 //! An index scan under a dirty snapshot: it finds the row versions of all transactions, committed or not. PostgreSQL
 //! checks unique and exclusion constraints in the same way (`check_exclusion_or_unique_constraint` in execIndexing.c).
 //!
-//! A query's snapshot shows no row that is uncommitted, and at REPEATABLE READ none that was committed after the
-//! transaction began. So by queries, two transactions that store the same text at the same time miss each other. For
-//! example, A has stored a row and not committed. B's query finds nothing; B's dirty scan finds the version, whose
-//! state depends on A. B waits for A to end and scans again: if A has committed, the version is present, whatever the
-//! isolation level of B; if A has rolled back, it is gone.
+//! A query's snapshot sees no uncommitted row, and at REPEATABLE READ no row that was committed after the transaction
+//! began. So by queries, two transactions that store the same text at the same time miss each other. For example,
+//! A has stored a row and not committed. B's query finds nothing; B's dirty scan finds the version, whose state depends
+//! on A. B waits for A to end and scans again: if A has committed, the version is present, whatever the isolation level
+//! of B; if A has rolled back, the version is gone.
 //!
-//! A scan alone can miss a row that another transaction updates at the same time: if the new version gets an entry that
-//! the scan has passed, the scan finds only the old version, which is gone. From such a version, the scan follows the
-//! replacements to the version that is there now. So it finds every row that is there from its beginning to its end.
+//! A plain index scan can miss a row that another transaction updates at the same time: if the new version gets an
+//! entry that the scan has passed, the scan finds only the old version, which is gone. From such a version, a dirty
+//! scan follows the replacements to the present version. So it finds every row that exists from its beginning to its
+//! end.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -24,44 +25,45 @@ use super::row_version::RowVersion;
 use crate::catalog::relation::Relation;
 use crate::memory::insert;
 
-/// The state of a row version. A version that was deleted, or replaced by another version, is not found.
+/// The state of a version that a dirty scan has found. It finds no version that was deleted or replaced.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum VersionState {
-    /// Its insertion is committed, or is this transaction's own, and nothing has deleted it.
+    /// Its inserter has committed, or is this transaction, and nothing has deleted it.
     Present,
-    /// A transaction in progress has inserted the version, or is deleting it.
+    /// Another transaction in progress has inserted the version, or is deleting it.
     Depends { on: Transaction, inserts: bool },
 }
 
-/// A row version that a scan has found.
+/// A row version that a search has found.
 pub struct FoundVersion<'a> {
     pub table: &'a Relation,
     pub version: RowVersion<'a>,
     pub state: VersionState,
-    /// The tid in the index entry. All versions of a HOT chain share it, in all indexes of the table.
+    /// The tid in the index entry, which all versions of a HOT chain share; without an entry, the version's own tid.
     pub entry: ItemPointerData,
-    /// The value of the included column in the entry.
+    /// The value of the included column in the entry; None without one.
     pub value: Option<i64>,
-    /// Whether the version may have other keys than the entry: it is a later one, or was found without an entry.
+    /// Whether the version may have other keys than were looked up: no entry leads to it, or only to a replaced
+    /// version.
     pub may_have_other_keys: bool,
 }
 
 impl FoundVersion<'_> {
     /// Whether VACUUM may at any time remove a value of these columns: it is stored out of line, by a transaction that
-    /// may roll back. Such a value is not read before that transaction has ended.
+    /// may roll back. The caller must not read such a value before that transaction has ended.
     pub fn may_lose(&self, mut columns: impl Iterator<Item = i16>) -> bool {
         matches!(self.state, VersionState::Depends { inserts: true, .. })
             && columns.any(|column| self.version.row().is_out_of_line(column))
     }
 }
 
-/// A set of tids of index entries, or of row versions, in the tables that a search reads. An entry is known by its tid
-/// alone: all indexes of a table have the same tid for a HOT chain.
+/// A set of tids of index entries, or of row versions, with their tables. A tid identifies an entry: all indexes of
+/// a table have the same tid for a HOT chain.
 #[derive(Default)]
 pub struct EntrySet(RefCell<HashSet<(u32, u64)>>);
 
 impl EntrySet {
-    /// Adds an entry of a table; false if it was added before. An error if out of memory.
+    /// Adds an entry of a table; false if it was added before. Raises an error if out of memory.
     pub fn add(&self, table: Oid, tid: ItemPointerData) -> bool {
         insert(&mut self.0.borrow_mut(), (table.to_u32(), item_pointer_to_u64(tid)))
     }
@@ -71,13 +73,13 @@ impl EntrySet {
     }
 }
 
-/// A search by one or more scans.
+/// What the scans of one search share.
 #[derive(Clone, Copy)]
 pub struct DirtySearch<'a> {
-    /// When it began.
+    /// When the search began.
     pub since: &'a Moment,
-    /// The entries whose rows no longer exist, to which the scans add others. Each search needs a new set: VACUUM may
-    /// give the tid of such an entry to a new row.
+    /// The entries whose rows no longer exist, as the scans find them. Each search needs a new set: after VACUUM, the
+    /// tid of such an entry may be a new row's.
     pub entries_without_row: &'a EntrySet,
 }
 
@@ -88,7 +90,7 @@ pub struct DirtyScan<'a> {
     snapshot: Box<pg_sys::SnapshotData>,
     slot: &'a TableSlot,
     search: DirtySearch<'a>,
-    /// The number of refused entries at which the scan ends.
+    /// The number of refused entries at which the scan ends; the caller may change it.
     pub refusal_limit: u64,
     /// The tid in the current entry, and the value of its included column.
     entry: ItemPointerData,
@@ -96,8 +98,7 @@ pub struct DirtyScan<'a> {
 }
 
 impl<'a> DirtyScan<'a> {
-    /// Begins a scan with `keys` scan keys. `included` is the attnum of a `bigint` column of the index, by whose value
-    /// entries are accepted or refused.
+    /// Begins a scan as [`EntryScan::begin`] does.
     ///
     /// # Safety
     /// The table and the index stay open as long as the scan lives; the index is a btree of the table. The slot belongs
@@ -107,17 +108,17 @@ impl<'a> DirtyScan<'a> {
         index: &'a Relation,
         slot: &'a TableSlot,
         search: DirtySearch<'a>,
-        keys: usize,
+        key_count: usize,
         included: Option<i16>,
     ) -> Self {
         let mut snapshot = dirty_snapshot();
         // SAFETY: the caller passes an open table and its index. The snapshot is on the heap and outlives the scan.
-        let scan = unsafe { EntryScan::begin(table.as_ptr(), index.as_ptr(), &mut *snapshot, keys, included) };
+        let scan = unsafe { EntryScan::begin(table.as_ptr(), index.as_ptr(), &mut *snapshot, key_count, included) };
         let entry = ItemPointerData::default();
         Self { table, scan, snapshot, slot, search, refusal_limit: u64::MAX, entry, value: None }
     }
 
-    /// The scan of the entries, in which keys are looked up.
+    /// The scan of the entries, in which the caller looks up keys.
     pub fn scan(&mut self) -> &mut EntryScan {
         &mut self.scan
     }
@@ -126,9 +127,9 @@ impl<'a> DirtyScan<'a> {
         self.scan.entries_refused >= self.refusal_limit
     }
 
-    /// The next row version; None if no entry with the keys is left, or at the limit of refusals. No row is fetched for
-    /// an entry whose value `accepts` refuses, or that is `skipped`. Entries whose rows this transaction has deleted
-    /// are added to `skipped`, so that no later search of the caller reads them.
+    /// Finds the next row version; None if no entry with the keys is left, or at the limit of refusals. No row is
+    /// fetched for an entry whose value `accepts` refuses, or that is `skipped`. Adds to `skipped` the entries whose
+    /// rows this transaction has deleted, so that no later search reads them.
     ///
     /// # Safety
     /// `accepts` does not panic.
@@ -154,7 +155,7 @@ impl<'a> DirtyScan<'a> {
                 }
             }
         };
-        let (table, version, state) = (self.table, self.version(), state_of(&self.snapshot));
+        let (table, version, state) = (self.table, self.version(), state_seen_by(&self.snapshot));
         Some(FoundVersion { table, version, state, entry: self.entry, value: self.value, may_have_other_keys })
     }
 
@@ -178,8 +179,9 @@ impl<'a> DirtyScan<'a> {
         None
     }
 
-    /// Fetches the version that has replaced an entry's versions, which the dirty snapshot does not see. None if it
-    /// does not exist, or if the row was not replaced during the search: then the entry is not read again.
+    /// Fetches the version that has replaced the versions of the current entry, none of which the dirty snapshot sees;
+    /// None if there is none. If the row was deleted or replaced before the search, or by this transaction, notes the
+    /// entry in a set, so that it is not read again.
     ///
     /// # Safety
     /// The scan has just read an entry.
@@ -187,7 +189,7 @@ impl<'a> DirtyScan<'a> {
         let (slot, description) = (self.slot.as_ptr(), self.scan.description);
         // SAFETY: the caller has just read an entry. Any number is accepted as a transaction.
         unsafe {
-            // With `kill_prior_tuple`, the versions are dead to all. Otherwise, look at the one deleted last.
+            // With `kill_prior_tuple`, no transaction sees a version. Otherwise, read up to the one deleted last.
             let mut has_version = false;
             if !(*description).kill_prior_tuple {
                 (*description).xs_snapshot = &raw mut pg_sys::SnapshotAnyData;
@@ -196,23 +198,24 @@ impl<'a> DirtyScan<'a> {
                 }
             }
             let last = has_version.then(|| self.version());
-            let entries = match last.and_then(RowVersion::deleter) {
+            let entry_set = match last.and_then(RowVersion::deleter) {
                 // VACUUM leaves the version there as long as this transaction runs.
                 Some(deleter) if pg_sys::TransactionIdIsCurrentTransactionId(deleter) => skipped,
                 Some(deleter) if self.search.since.precedes_commit_of(deleter) => {
                     let (deleter, tid) = last?.replacement()?;
-                    return visible_from(self.table, (Some(deleter), tid), self.slot, &mut self.snapshot);
+                    return fetch_seen_from(self.table, (Some(deleter), tid), self.slot, &mut self.snapshot);
                 }
                 // The insertion was rolled back, or the row was deleted or replaced before the search.
                 _ => self.search.entries_without_row,
             };
-            entries.add(self.table.oid(), self.entry);
+            entry_set.add(self.table.oid(), self.entry);
         }
         None
     }
 
+    /// The version in the slot. Panics unless the table is a heap table.
     fn version(&self) -> RowVersion<'_> {
-        // SAFETY: the scan has stored a row in the slot, and the slot holds it until the scan continues.
+        // SAFETY: the scan has stored a row in the slot, which holds it until the scan continues.
         RowVersion::new(unsafe { Row::new(self.slot.as_ptr()) }).expect("only heap tables are scanned")
     }
 }
@@ -227,17 +230,17 @@ impl Drop for DirtyScan<'_> {
     }
 }
 
-/// The row version at a tid or, if it was replaced, the version that has replaced it; None if it is not present.
+/// Fetches the row version at a tid or the one that has replaced it; None if it is not [`VersionState::Present`].
 pub fn fetch_present<'a>(table: &Relation, tid: ItemPointerData, slot: &'a TableSlot) -> Option<RowVersion<'a>> {
     let mut snapshot = dirty_snapshot();
-    let version = visible_from(table, (None, tid), slot, &mut snapshot);
-    version.filter(|_| state_of(&snapshot) == VersionState::Present)
+    let version = fetch_seen_from(table, (None, tid), slot, &mut snapshot);
+    version.filter(|_| state_seen_by(&snapshot) == VersionState::Present)
 }
 
-/// The version of a row that the dirty snapshot sees. One version of this row is or was at this tid. None if the row
-/// was deleted, or moved to another partition. If the transaction that inserted the version at the tid is known, a row
-/// that took its place does not count.
-fn visible_from<'a>(
+/// Fetches the version of a row that the dirty snapshot sees, beginning with the version at a tid. None if the row was
+/// deleted, or moved to another partition. If the transaction that inserted the version at the tid is given, another
+/// row that has got the tid does not count.
+fn fetch_seen_from<'a>(
     table: &Relation,
     (mut inserter, mut tid): (Option<TransactionId>, ItemPointerData),
     slot: &'a TableSlot,
@@ -263,9 +266,9 @@ fn dirty_snapshot() -> Box<pg_sys::SnapshotData> {
     Box::new(pg_sys::SnapshotData { snapshot_type, ..Default::default() })
 }
 
-/// The state of a row version that was just read under a dirty snapshot.
-fn state_of(snapshot: &pg_sys::SnapshotData) -> VersionState {
-    // The snapshot has the transaction in progress that has inserted the row or, otherwise, is deleting it.
+/// The state of a row version that was just fetched under this dirty snapshot: fetching it sets fields of the snapshot.
+fn state_seen_by(snapshot: &pg_sys::SnapshotData) -> VersionState {
+    // `xmin` is another transaction in progress that has inserted the row, and `xmax` one that is deleting it.
     let depends = |id, speculation, inserts| VersionState::Depends { on: Transaction { id, speculation }, inserts };
     match (snapshot.xmin, snapshot.xmax) {
         (pg_sys::InvalidTransactionId, pg_sys::InvalidTransactionId) => VersionState::Present,

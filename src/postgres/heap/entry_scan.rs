@@ -1,17 +1,17 @@
-//! A scan of a btree, entry by entry. A value in an entry decides whether its row is fetched; most entries are refused.
+//! A scan of a btree, entry by entry. A value in an entry decides whether its row is fetched; most are refused.
 
 use std::ops::RangeInclusive;
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{self, Datum, Oid, ScanKeyData};
 
 use crate::ffi::{attribute, guarded, index_getnext_tid};
 
-/// A scan of an index. Dropping it does not end it: after an error, PostgreSQL releases it.
+/// A scan of an index. The owner must end it. Dropping it does not: after an error, PostgreSQL releases it.
 pub struct EntryScan {
-    /// PostgreSQL's description of the scan.
+    /// PostgreSQL's state of the scan.
     pub(super) description: pg_sys::IndexScanDesc,
-    included: Option<Included>,
-    /// The values that the scan looks up, as an array datum.
+    included: Option<IncludedColumn>,
+    /// The values that the scan looks up, as an `int4[]`, with its header.
     array: Vec<i32>,
     /// Number of entries that were read since the scan began.
     pub entries_read: u64,
@@ -19,12 +19,12 @@ pub struct EntryScan {
     pub entries_refused: u64,
 }
 
-/// A `bigint` column of an index.
+/// The `bigint` column of an index whose value is read with each entry.
 #[derive(Clone, Copy)]
-struct Included {
+struct IncludedColumn {
     /// The attnum of the column in the index.
     attnum: i16,
-    /// The offset in entries without NULLs, in bytes from their start; None if it differs between entries.
+    /// The offset in bytes from the start of an entry without NULLs; None if it differs between entries.
     offset: Option<usize>,
 }
 
@@ -48,7 +48,7 @@ pub enum Fetched {
     Dead,
 }
 
-/// A condition on an integer key.
+/// A condition on an integer key. `AnyOf` has at most [`MAX_VALUES_AT_ONCE`] values.
 pub enum KeyCondition<'a> {
     AnyOf(&'a [i32]),
     NotNull,
@@ -61,20 +61,20 @@ pub const MAX_VALUES_AT_ONCE: usize = 4096;
 const ENTRIES_BETWEEN_PAUSES: u32 = 512;
 
 impl EntryScan {
-    /// Begins a scan with `keys` scan keys. `included` is the attnum of a `bigint` column of the index, whose value is
-    /// returned with each entry. The scan is allocated in the current memory context.
+    /// Begins a scan with this number of scan keys, in the current memory context. `included` is the attnum of a column
+    /// of the index, whose value is returned with each entry. The keys follow: see [`Self::rescan`].
     ///
     /// # Safety
-    /// The table, the index and the snapshot outlive the scan; the index is a btree of the table. A column at
-    /// `included` is of type `bigint`.
+    /// The table, the index and the snapshot outlive the scan; the index is a btree of the table. The column `included`
+    /// is of type `bigint`.
     pub unsafe fn begin(
         table: pg_sys::Relation,
         index: pg_sys::Relation,
         snapshot: pg_sys::Snapshot,
-        keys: usize,
+        key_count: usize,
         included: Option<i16>,
     ) -> Self {
-        let keys = keys as i32;
+        let keys = key_count as i32;
         unsafe {
             #[cfg(not(any(feature = "pg18", feature = "pg19")))]
             let description = pg_sys::index_beginscan(table, index, snapshot, keys, 0);
@@ -82,31 +82,32 @@ impl EntryScan {
             let description = pg_sys::index_beginscan(table, index, snapshot, std::ptr::null_mut(), keys, 0);
             #[cfg(feature = "pg19")]
             let description = pg_sys::index_beginscan(table, index, snapshot, std::ptr::null_mut(), keys, 0, 0);
-            let included = included.map(|attnum| Included { attnum, offset: offset((*index).rd_att, attnum) });
+            let included =
+                included.map(|attnum| IncludedColumn { attnum, offset: offset_in_entries((*index).rd_att, attnum) });
             (*description).xs_want_itup = included.is_some();
             Self { description, included, array: Vec::new(), entries_read: 0, entries_refused: 0 }
         }
     }
 
-    /// Begins to look up keys.
+    /// Begins to look up these keys. The next entry is the first one that they find.
     ///
     /// # Safety
-    /// The index supports these keys, and their number is the `keys` of [`Self::begin`].
-    pub unsafe fn rescan(&mut self, keys: &mut [pg_sys::ScanKeyData]) {
+    /// The index supports these keys. Their number is that of [`Self::begin`].
+    pub unsafe fn rescan(&mut self, keys: &mut [ScanKeyData]) {
         let no_order = std::ptr::null_mut();
-        // SAFETY: the caller passes valid keys; they are copied.
+        // SAFETY: the caller passes valid keys, which are copied.
         unsafe { pg_sys::index_rescan(self.description, keys.as_mut_ptr(), keys.len() as i32, no_order, 0) };
     }
 
-    /// Begins to look up an integer key after keys on the columns before it, and a range of the column after it.
+    /// Begins to look up the keys `before` on the first columns, a condition on the column after them, and a range of
+    /// the next.
     ///
     /// # Safety
-    /// The index has keys of PostgreSQL's own type `int4`, in its default order: the column after the columns of
-    /// `before`, and the next column if there is a range. It supports the keys before. The scan was begun with
-    /// [`key_count`] keys.
+    /// The index supports the keys `before`. The columns of the condition and the range are of PostgreSQL's own type
+    /// `int4`, in its default order. The scan was begun with [`key_count`] keys.
     pub unsafe fn look_up(
         &mut self,
-        before: &[pg_sys::ScanKeyData],
+        before: &[ScanKeyData],
         condition: KeyCondition<'_>,
         range: Option<&RangeInclusive<i32>>,
     ) {
@@ -137,23 +138,23 @@ impl EntryScan {
         unsafe { self.rescan(&mut keys) };
     }
 
-    /// Reads up to the next accepted entry: `accepts` returns true for its value of the included column, or the value
-    /// is NULL, or the column does not exist.
+    /// Reads up to the next accepted entry. `accepts` gets the value of the included column. An entry without a value
+    /// is accepted too: it is NULL, or no column is included.
     ///
     /// # Safety
     /// `accepts` does not panic.
     #[inline]
     pub unsafe fn next(&mut self, accepts: impl Fn(i64) -> bool) -> EntryRead {
         let (description, included) = (self.description, self.included);
-        let mut count = 0;
+        let mut entry_count = 0;
         // SAFETY: the scan has begun. The closure does not panic or drop anything. An entry is a copy, or pinned.
         let entry_read = unsafe {
             guarded(|| {
-                while count < ENTRIES_BETWEEN_PAUSES {
+                while entry_count < ENTRIES_BETWEEN_PAUSES {
                     if index_getnext_tid(description, pg_sys::ScanDirection::ForwardScanDirection).is_null() {
                         return EntryRead::End;
                     }
-                    count += 1;
+                    entry_count += 1;
                     let Some(included) = included else { return EntryRead::Entry(None) };
                     match included.value(description) {
                         Some(value) if !accepts(value) => {}
@@ -163,8 +164,8 @@ impl EntryScan {
                 EntryRead::Pause
             })
         };
-        self.entries_read += u64::from(count);
-        self.entries_refused += u64::from(count - u32::from(matches!(entry_read, EntryRead::Entry(_))));
+        self.entries_read += u64::from(entry_count);
+        self.entries_refused += u64::from(entry_count - u32::from(matches!(entry_read, EntryRead::Entry(_))));
         entry_read
     }
 
@@ -199,20 +200,20 @@ impl EntryScan {
     }
 
     pub fn end(self) {
-        // SAFETY: the scan has begun, and ends only here.
+        // SAFETY: the scan has begun, and cannot be used after this.
         unsafe { pg_sys::index_endscan(self.description) };
     }
 }
 
-impl Included {
-    /// The value in the entry that the scan has just read; None for NULL.
+impl IncludedColumn {
+    /// The value in the current entry; None for NULL.
     ///
     /// # Safety
     /// The scan has just read an entry.
     #[inline]
     unsafe fn value(self, description: pg_sys::IndexScanDesc) -> Option<i64> {
         const HAS_NULLS: u16 = 0x8000; // INDEX_NULL_MASK of access/itup.h
-        // SAFETY: the caller has just read an entry. Without NULLs, the column is at `offset`.
+        // SAFETY: the scan has just read an entry. Without NULLs, the column is at `offset`.
         unsafe {
             let entry = (*description).xs_itup;
             match self.offset {
@@ -224,8 +225,7 @@ impl Included {
         }
     }
 
-    /// The value in an entry with or without NULLs. A separate function, so that the common case can be inlined, which
-    /// saves 7 % of a scan's time.
+    /// As [`Self::value`], for any entry. Not inlined, so that the common case is, which saves 7 % of a scan's time.
     ///
     /// # Safety
     /// The scan has just read an entry.
@@ -234,7 +234,7 @@ impl Included {
         const MAX_COLUMNS: usize = pg_sys::INDEX_MAX_KEYS as usize;
         let (mut values, mut nulls) = ([Datum::null(); MAX_COLUMNS], [false; MAX_COLUMNS]);
         let index = self.attnum as usize - 1;
-        // SAFETY: the caller has just read an entry, which has the columns of the index.
+        // SAFETY: the scan has just read an entry, which has the columns of the index.
         unsafe {
             let (entry, columns) = ((*description).xs_itup, (*description).xs_itupdesc);
             pg_sys::index_deform_tuple(entry, columns, values.as_mut_ptr(), nulls.as_mut_ptr());
@@ -243,11 +243,12 @@ impl Included {
     }
 }
 
-/// The offset of a `bigint` column, in bytes, in the entries of an index that have no NULLs; None if it varies.
+/// The offset of a `bigint` column, in bytes, in the entries of an index that have no NULLs; None if it varies, because
+/// values before it have no fixed length.
 ///
 /// # Safety
 /// The descriptor is an index's, and is valid.
-unsafe fn offset(columns: pg_sys::TupleDesc, attnum: i16) -> Option<usize> {
+unsafe fn offset_in_entries(columns: pg_sys::TupleDesc, attnum: i16) -> Option<usize> {
     let mut offset = size_of::<pg_sys::IndexTupleData>().next_multiple_of(size_of::<Datum>());
     for before in 1..attnum {
         let column = unsafe { attribute(columns, before) }?;
@@ -264,48 +265,42 @@ unsafe fn offset(columns: pg_sys::TupleDesc, attnum: i16) -> Option<usize> {
     Some(offset.next_multiple_of(align_of::<i64>()))
 }
 
-/// The number of scan keys of [`EntryScan::look_up`]: `before` keys, one for the integer, and two for a range.
+/// The number of scan keys of [`EntryScan::look_up`]: `before` keys, one for the condition, and two for a range.
 pub fn key_count(before: usize, has_range: bool) -> usize {
     before + if has_range { 3 } else { 1 }
 }
 
-/// The flags of a scan key that is a test for NULL.
+/// The flags of a scan key that finds the entries with NULL.
 const IS_NULL: u32 = pg_sys::SK_ISNULL | pg_sys::SK_SEARCHNULL;
 
-/// A scan key that finds the entries with a value, by default of the column's own type. NULL equals NULL.
+/// A scan key that finds the entries with a value; None finds those with NULL.
 ///
 /// # Safety
 /// The function is the equality, in the index's operator family, of the column's type and the value's. If these differ,
 /// the caller sets `sk_subtype`.
-pub unsafe fn equality_key(attnum: i16, function: Oid, collation: Oid, value: Option<Datum>) -> pg_sys::ScanKeyData {
-    let (flags, argument) = value.map_or((IS_NULL, Datum::null()), |value| (0, value));
+pub unsafe fn equality_key(attnum: i16, function: Oid, collation: Oid, value: Option<Datum>) -> ScanKeyData {
+    let (flags, argument) = value.map_or((IS_NULL, Datum::null()), |datum| (0, datum));
     // SAFETY: the caller passes an equality.
     unsafe { scan_key(attnum, flags, pg_sys::BTEqualStrategyNumber, function, collation, argument) }
 }
 
 /// # Safety
-/// The function compares values of the column's type and the argument's for this strategy. If these differ, the caller
+/// The function compares values of the column's type with the value's for this strategy. If these differ, the caller
 /// sets `sk_subtype`.
-unsafe fn scan_key(
-    attnum: i16,
-    flags: u32,
-    strategy: u32,
-    function: Oid,
-    collation: Oid,
-    argument: Datum,
-) -> pg_sys::ScanKeyData {
+unsafe fn scan_key(attnum: i16, flags: u32, strategy: u32, function: Oid, collation: Oid, value: Datum) -> ScanKeyData {
     // A test for NULL has no operator.
     let (strategy, function) = if flags & pg_sys::SK_ISNULL != 0 { (0, Oid::INVALID) } else { (strategy, function) };
     let (flags, strategy, own_type) = (flags as i32, strategy as pg_sys::StrategyNumber, Oid::INVALID);
-    let mut key = pg_sys::ScanKeyData::default();
+    let mut key = ScanKeyData::default();
     // SAFETY: the key is written here, with the caller's function.
     unsafe {
-        pg_sys::ScanKeyEntryInitialize(&mut key, flags, attnum, strategy, own_type, collation, function, argument);
+        pg_sys::ScanKeyEntryInitialize(&mut key, flags, attnum, strategy, own_type, collation, function, value);
     }
     key
 }
 
-/// The header of a one-dimensional array of `int4` without NULLs (PostgreSQL's utils/array.h).
+/// The header of an array of `int4` (PostgreSQL's utils/array.h): the length word, the number of dimensions, 0 for no
+/// NULLs, the type of the elements, their number, and the first subscript.
 fn array_header(length: usize) -> [i32; 6] {
     let mut header = [0, 1, 0, pg_sys::INT4OID.to_u32() as i32, length as i32, 1];
     let bytes = (size_of_val(&header) + length * size_of::<i32>()) as i32;

@@ -1,10 +1,10 @@
-//! Other transactions: which of them committed after a given moment, and waiting for them to end.
+//! Other transactions: whether one has committed since a given moment, and how to wait for its end.
 
 use pgrx::pg_sys;
 
 use crate::catalog::relation::Relation;
 
-/// A point in time, as a snapshot of the transactions that were in progress.
+/// A point in time, stored as a snapshot, which has the transactions that were in progress then.
 pub struct Moment(pg_sys::Snapshot);
 
 impl Moment {
@@ -43,8 +43,8 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    /// Waits until the transaction has ended, or its speculative insertion is decided. The wait can be cancelled; a
-    /// deadlock raises a PostgreSQL error. `tid` is the row's, for the error's context.
+    /// Waits until the transaction has ended, or until its speculative insertion is decided. The wait can be cancelled;
+    /// a deadlock raises a PostgreSQL error, whose context names the row by `table` and `tid`.
     pub fn wait(self, table: &Relation, mut tid: pg_sys::ItemPointerData) {
         // SAFETY: a transaction is running, as in every function call; the table is open.
         unsafe {

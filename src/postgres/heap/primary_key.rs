@@ -9,8 +9,8 @@ use crate::catalog::column::Column;
 use crate::catalog::relation::Relation;
 use crate::error::Result;
 use crate::json;
+use crate::server_string::server_string_from_c;
 use crate::settings::with_fixed_settings;
-use crate::text::from_server;
 
 /// The columns of a primary key; empty if the table has no primary key.
 #[derive(Default)]
@@ -40,16 +40,16 @@ impl PrimaryKey {
                 return Ok(Self::default());
             }
             let index = Relation::open(index);
-            let row = &*index.rd_index;
-            let attnums = row.indkey.values.as_slice(row.indnkeyatts as usize);
+            let pg_index = &*index.rd_index;
+            let attnums = pg_index.indkey.values.as_slice(pg_index.indnkeyatts as usize);
             let mut columns = Vec::new();
             for (position, &attnum) in attnums.iter().enumerate() {
                 let Some(column) = Column::at(table, attnum) else { continue };
-                let comparison = pg_sys::lookup_type_cache(column.data_type, pg_sys::TYPECACHE_CMP_PROC as i32);
+                let type_entry = pg_sys::lookup_type_cache(column.data_type, pg_sys::TYPECACHE_CMP_PROC as i32);
                 columns.push(KeyColumn {
                     name: column.name()?,
                     collation: *index.rd_indcollation.add(position),
-                    comparison: (*comparison).cmp_proc,
+                    comparison: (*type_entry).cmp_proc,
                     column,
                 });
             }
@@ -61,7 +61,7 @@ impl PrimaryKey {
         self.0.iter().map(|key| &key.column)
     }
 
-    /// The key of a row of the table; empty if a column of the key is NULL or the table has no key.
+    /// The key of a row of the table; empty if a value of the key is NULL, or if the table has no key.
     pub fn of_row(&self, row: Row<'_>) -> KeyValue {
         let copy = |key: &KeyColumn| {
             let value = row.value(key.column.attnum)?;
@@ -72,24 +72,25 @@ impl PrimaryKey {
         KeyValue(self.0.iter().map(copy).collect::<Option<_>>().unwrap_or_default())
     }
 
-    /// Compares a key of this table with a key of `other`, which may be the same table. Keys with different columns, or
-    /// with columns in a different order, are equal, as are values of types without an order.
-    pub fn compare(&self, a: &KeyValue, other: &Self, b: &KeyValue) -> Ordering {
-        let is_same_column = |(ours, theirs): (&KeyColumn, &KeyColumn)| {
-            ours.name == theirs.name && ours.column.data_type == theirs.column.data_type
+    /// Compares a value of this key with a value of the key `other`, which may be another table's. All values count as
+    /// equal if the keys differ in their columns or in the order of these, and so do values of a type without an order.
+    pub fn compare(&self, own_value: &KeyValue, other: &Self, other_value: &KeyValue) -> Ordering {
+        let is_same_column = |(own, others): (&KeyColumn, &KeyColumn)| {
+            own.name == others.name && own.column.data_type == others.column.data_type
         };
         if self.0.len() != other.0.len() || !self.0.iter().zip(&other.0).all(is_same_column) {
             return Ordering::Equal;
         }
-        let compare = |((key, &a), &b): ((&KeyColumn, &Datum), &Datum)| {
+        let compare = |((key, &own), &others): ((&KeyColumn, &Datum), &Datum)| {
             if key.comparison == Oid::INVALID {
                 return Ordering::Equal;
             }
             // SAFETY: both values are of the column's type, and the function is the type's own comparison.
-            let order = unsafe { pg_sys::OidFunctionCall2Coll(key.comparison, key.collation, a, b) };
+            let order = unsafe { pg_sys::OidFunctionCall2Coll(key.comparison, key.collation, own, others) };
             (order.value() as i32).cmp(&0)
         };
-        self.0.iter().zip(&a.0).zip(&b.0).map(compare).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        let columns = self.0.iter().zip(&own_value.0).zip(&other_value.0);
+        columns.map(compare).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     }
 
     /// The key as PostgreSQL writes it in its messages: `(id)=(42)`. None if the key is empty.
@@ -97,7 +98,7 @@ impl PrimaryKey {
         if key.0.is_empty() {
             return Ok(None);
         }
-        let names: Vec<_> = self.0.iter().map(|key| key.name.as_str()).collect();
+        let names: Vec<_> = self.0.iter().map(|column| column.name.as_str()).collect();
         Ok(Some(format!("({})=({})", names.join(", "), self.texts(key)?.join(", "))))
     }
 
@@ -110,8 +111,8 @@ impl PrimaryKey {
         let texts = with_fixed_settings(|| self.texts(key))?;
         let to_member = |(key, text): (&'a KeyColumn, &String)| {
             // SAFETY: getBaseType looks up a system cache, for a type that exists.
-            let base = unsafe { pg_sys::getBaseType(key.column.data_type) };
-            let is_integer = matches!(base, pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID);
+            let base_type = unsafe { pg_sys::getBaseType(key.column.data_type) };
+            let is_integer = matches!(base_type, pg_sys::INT2OID | pg_sys::INT4OID | pg_sys::INT8OID);
             let number = text.parse().ok().filter(|_| is_integer);
             (key.name.as_str(), number.map_or_else(|| json::string(text), json::integer))
         };
@@ -125,7 +126,7 @@ impl PrimaryKey {
             // SAFETY: the value is of this type, whose output function returns a NUL-terminated string.
             unsafe {
                 pg_sys::getTypeOutputInfo(key.column.data_type, &mut output, &mut is_varlena);
-                from_server(pg_sys::OidOutputFunctionCall(output, value))
+                server_string_from_c(pg_sys::OidOutputFunctionCall(output, value))
             }
         };
         self.0.iter().zip(&key.0).map(to_text).collect()

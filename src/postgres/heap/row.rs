@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::slice;
 
 use pgrx::itemptr::item_pointer_to_u64;
-use pgrx::pg_sys::{self, Datum};
+use pgrx::pg_sys::{self, Datum, ItemPointerData, Snapshot};
 use pgrx::varlena::{varatt_is_1b_e, varsize_any};
 
 use crate::catalog::relation::Relation;
@@ -30,7 +30,7 @@ impl<'a> Row<'a> {
         self.slot
     }
 
-    /// The value of a user column; None for NULL, and if the column does not exist.
+    /// The value of the user column with this attnum; None for NULL, and if the column does not exist.
     pub fn value(self, column: i16) -> Option<Datum> {
         self.attribute(column)?;
         let mut is_null = false;
@@ -40,7 +40,7 @@ impl<'a> Row<'a> {
     }
 
     /// The row's tid; meaningless for a row that is not stored yet.
-    pub fn tid(self) -> pg_sys::ItemPointerData {
+    pub fn tid(self) -> ItemPointerData {
         // SAFETY: every slot has this field.
         unsafe { (*self.slot).tts_tid }
     }
@@ -49,13 +49,17 @@ impl<'a> Row<'a> {
     pub fn has_same_values(self, other: Row<'_>, mut columns: impl Iterator<Item = i16>) -> bool {
         columns.all(|column| match (self.value(column), other.value(column)) {
             (None, None) => true,
-            (Some(a), Some(b)) => self.attribute(column).zip(other.attribute(column)).is_some_and(|(ours, theirs)| {
-                // Values with the same stored bytes are equal, so do not detoast them.
-                let have_same_bytes = || self.varlena(column).is_some_and(|ours| other.varlena(column) == Some(ours));
-                // SAFETY: both values are of the attribute's type.
-                let are_equal = || unsafe { pg_sys::datum_image_eq(a, b, ours.attbyval, ours.attlen.into()) };
-                ours.atttypid == theirs.atttypid && (have_same_bytes() || are_equal())
-            }),
+            (Some(own), Some(others)) => {
+                self.attribute(column).zip(other.attribute(column)).is_some_and(|(ours, theirs)| {
+                    // Values with the same stored bytes are equal, and need not be detoasted.
+                    let have_same_bytes =
+                        || self.varlena(column).is_some_and(|bytes| other.varlena(column) == Some(bytes));
+                    // SAFETY: both values are of the attribute's type.
+                    let are_equal =
+                        || unsafe { pg_sys::datum_image_eq(own, others, ours.attbyval, ours.attlen.into()) };
+                    ours.atttypid == theirs.atttypid && (have_same_bytes() || are_equal())
+                })
+            }
             _ => false,
         })
     }
@@ -90,7 +94,8 @@ impl<'a> Row<'a> {
     }
 }
 
-pub fn has_tid(tids: &[pg_sys::ItemPointerData], tid: pg_sys::ItemPointerData) -> bool {
+/// Whether a tid is one of `tids`.
+pub fn has_tid(tids: &[ItemPointerData], tid: ItemPointerData) -> bool {
     tids.iter().any(|other| item_pointer_to_u64(*other) == item_pointer_to_u64(tid))
 }
 
@@ -104,16 +109,11 @@ impl TableSlot {
         Self(unsafe { pg_sys::table_slot_create(table.as_ptr(), std::ptr::null_mut()) })
     }
 
-    /// Fetches the row version at a tid of the table, whose page exists; None if the snapshot does not see it.
+    /// Fetches the row version at a tid, whose page must exist; None if the snapshot does not see it.
     ///
     /// # Safety
     /// The snapshot is valid.
-    pub unsafe fn fetch(
-        &self,
-        table: &Relation,
-        mut tid: pg_sys::ItemPointerData,
-        snapshot: pg_sys::Snapshot,
-    ) -> Option<Row<'_>> {
+    pub unsafe fn fetch(&self, table: &Relation, mut tid: ItemPointerData, snapshot: Snapshot) -> Option<Row<'_>> {
         // SAFETY: the table is open and the slot is for its stored rows; the caller passes a valid snapshot.
         unsafe {
             let is_visible = pg_sys::table_tuple_fetch_row_version(table.as_ptr(), &mut tid, snapshot, self.0);
@@ -121,11 +121,11 @@ impl TableSlot {
         }
     }
 
-    /// Fetches the first row of the table that the snapshot sees.
+    /// Fetches the first row of the table that the snapshot sees; None if it sees none.
     ///
     /// # Safety
     /// The snapshot is valid.
-    pub unsafe fn first(&self, table: &Relation, snapshot: pg_sys::Snapshot) -> Option<Row<'_>> {
+    pub unsafe fn first(&self, table: &Relation, snapshot: Snapshot) -> Option<Row<'_>> {
         // SAFETY: the table is open and the slot is for its stored rows; the caller passes a valid snapshot.
         unsafe {
             #[cfg(not(feature = "pg19"))]
@@ -134,7 +134,7 @@ impl TableSlot {
             let scan = pg_sys::table_beginscan(table.as_ptr(), snapshot, 0, std::ptr::null_mut(), 0);
             let forward = pg_sys::ScanDirection::ForwardScanDirection;
             let tid = pg_sys::table_scan_getnextslot(scan, forward, self.0).then(|| (*self.0).tts_tid);
-            // The slot refers to the scan's memory.
+            // The slot refers to the scan's memory, which is freed, so the row is fetched again.
             pg_sys::ExecClearTuple(self.0);
             pg_sys::table_endscan(scan);
             self.fetch(table, tid?, snapshot)

@@ -12,10 +12,10 @@ use crate::catalog::row_lock::{conflicting_transaction, is_only_locked};
 pub struct RowVersion<'a>(Row<'a>);
 
 impl<'a> RowVersion<'a> {
-    /// The row as a row version; None if its slot is not for stored rows of a heap table.
+    /// The row as a row version; None if it is not stored in a heap table: its slot is of another type, or has a copy.
     pub fn new(row: Row<'a>) -> Option<Self> {
         let version = Self(row);
-        // SAFETY: a slot's operations identify its type. A slot of this type has a buffer unless its row is a copy.
+        // SAFETY: a slot's operations identify its type. The slot has no buffer if its row is a copy.
         let is_stored = unsafe {
             std::ptr::eq((*row.slot()).tts_ops, &raw const pg_sys::TTSOpsBufferHeapTuple)
                 && (*version.slot()).buffer != pg_sys::InvalidBuffer as pg_sys::Buffer
@@ -23,7 +23,8 @@ impl<'a> RowVersion<'a> {
         is_stored.then_some(version)
     }
 
-    /// Fetches the row version at a tid of a table into a slot for its rows; None if the snapshot sees none.
+    /// Fetches the row version at a tid of a table into a slot for its rows; None if the page no longer exists, or if
+    /// the snapshot sees no version there.
     ///
     /// # Safety
     /// The snapshot is valid.
@@ -44,7 +45,7 @@ impl<'a> RowVersion<'a> {
         self.0
     }
 
-    /// Whether the running transaction inserted the version.
+    /// Whether the running transaction inserted the version; also true in its subtransactions.
     pub fn is_inserted_here(self) -> bool {
         // SAFETY: any number may be passed as a transaction.
         unsafe { pg_sys::TransactionIdIsCurrentTransactionId(self.inserter()) }
@@ -56,13 +57,13 @@ impl<'a> RowVersion<'a> {
         unsafe { (*self.header()).t_choice.t_heap.t_xmin }
     }
 
-    /// The command of the running transaction that inserted the version; None if another transaction did.
+    /// The command that inserted the version; None if another transaction inserted it.
     pub fn own_command(self) -> Option<CommandId> {
         // SAFETY: HeapTupleHeaderGetCmin is called only for rows that the running transaction inserted.
         self.is_inserted_here().then(|| unsafe { pg_sys::HeapTupleHeaderGetCmin(self.header()) })
     }
 
-    /// Another transaction in progress for which an UPDATE has to wait: it has locked, updated or deleted the version.
+    /// Another transaction in progress, for which an UPDATE has to wait: it has locked, updated or deleted the version.
     pub fn blocker_of_update(self) -> Option<TransactionId> {
         // FOR KEY SHARE, the weakest lock, does not conflict with an UPDATE that leaves the key as it is.
         let conflicting = pg_sys::MultiXactStatus::MultiXactStatusForShare;
@@ -70,7 +71,7 @@ impl<'a> RowVersion<'a> {
         unsafe { conflicting_transaction((*self.slot()).buffer, self.header(), conflicting) }
     }
 
-    /// The transaction that deleted the version or replaced it by another, whether it has committed or not.
+    /// The transaction that deleted or replaced the version, whether it has committed or not; None if there is none.
     pub fn deleter(self) -> Option<TransactionId> {
         let header = self.header();
         // SAFETY: the header is a stored row's.
@@ -83,8 +84,8 @@ impl<'a> RowVersion<'a> {
         Some(if is_multi { unsafe { pg_sys::HeapTupleGetUpdateXid(header) } } else { xmax })
     }
 
-    /// The transaction that deleted the version, and the tid of the version that replaced it; None if the version is
-    /// the row's last one. If the row has moved to another partition, no row has this tid.
+    /// The transaction that replaced the version, and the tid of the new version; None if the version is the row's last
+    /// one. If the row has moved to another partition, no row has this tid.
     pub fn replacement(self) -> Option<(TransactionId, ItemPointerData)> {
         let deleter = self.deleter()?;
         // SAFETY: the header is a stored row's.

@@ -1,6 +1,6 @@
-//! A relation of a query, while the planner collects its paths.
+//! A relation of a query, for which an extension may offer paths to the planner.
 
-use pgrx::pg_sys::{self, Oid};
+use pgrx::pg_sys::{self, IndexOptInfo, Oid};
 
 use super::comparison::Comparison;
 use super::planner_info::Planner;
@@ -8,7 +8,7 @@ use crate::catalog::types::btree_strategy;
 use crate::expression::{Expression, expressions};
 use crate::list::{members, nodes};
 
-/// A relation whose paths the planner is collecting, such as a table or a family of tables.
+/// A relation whose paths the planner is collecting: a table, a family of tables, or anything else in FROM.
 #[derive(Clone, Copy)]
 pub struct BaseRelation {
     pub(super) root: *mut pg_sys::PlannerInfo,
@@ -17,7 +17,7 @@ pub struct BaseRelation {
 }
 
 /// The relations that an expression refers to besides the scanned one, such as `q` in a search of `docs` by
-/// `simhash_near(docs.body, q.body)`: a set of the planner, null if it is empty.
+/// `simhash_near(docs.body, q.body)`: a set of the planner, or null if there are none.
 #[derive(Clone, Copy)]
 pub struct Outer(pg_sys::Relids);
 
@@ -38,12 +38,10 @@ pub struct Equality {
     pub share: f64,
 }
 
-/// The costs of a path, in the planner's units.
+/// The costs of a path until the first row and until the last row is returned, in the planner's units.
 #[derive(Clone, Copy, Debug)]
 pub struct Costs {
-    /// The cost until the first row is returned.
     pub startup: f64,
-    /// The cost until the last row is returned.
     pub total: f64,
 }
 
@@ -60,7 +58,7 @@ impl BaseRelation {
         unsafe { (!pg_sys::is_dummy_rel(relation)).then_some(Self { root, relation, entry }) }
     }
 
-    /// Whether this is an ordinary table or a materialized view, scanned completely and without inheritors.
+    /// Whether this is an ordinary table or a materialized view, without its inheritors and without TABLESAMPLE.
     pub fn is_table(&self) -> bool {
         let entry = self.range_table_entry();
         let kinds = [pg_sys::RELKIND_RELATION, pg_sys::RELKIND_MATVIEW];
@@ -96,11 +94,12 @@ impl BaseRelation {
         self.rel_info().tuples.max(1.0)
     }
 
+    /// The number of pages of the table; at least 1.
     pub fn pages(&self) -> f64 {
         f64::from(self.rel_info().pages).max(1.0)
     }
 
-    /// The costs of reading a page in random order and in sequence.
+    /// The costs of reading a page of the table in random order and in sequence.
     pub fn page_costs(&self) -> (f64, f64) {
         let (mut random, mut sequential) = (0.0, 0.0);
         // SAFETY: the table has this tablespace; the results are written to the two numbers.
@@ -108,12 +107,12 @@ impl BaseRelation {
         (random, sequential)
     }
 
-    /// The number of pages that a scan fetches if it needs `needed` of `pages` pages in random order. A scan that runs
-    /// once for each row of other relations finds some pages in the cache (PostgreSQL's index_pages_fetched).
+    /// The number of pages that a scan reads from disk if it needs `needed` of `pages` pages in random order. A scan
+    /// that runs once for each row of `outer` finds some of them in the cache (PostgreSQL's index_pages_fetched).
     pub fn pages_fetched(&self, needed: f64, pages: f64, outer: Outer) -> f64 {
         // SAFETY: the set is valid, or null.
         let relations = unsafe { members(outer.0) }.filter_map(|relid| self.planner().relation(relid));
-        // PostgreSQL too assumes that the scan runs once for each row of the smallest relation.
+        // Like PostgreSQL, assume that the scan runs once for each row of the smallest relation.
         let loops = relations.map(|relation| relation.rows).reduce(f64::min).unwrap_or(1.0);
         if loops <= 1.0 {
             return needed;
@@ -122,13 +121,12 @@ impl BaseRelation {
         unsafe { pg_sys::index_pages_fetched(needed * loops, pages as u32, pages, self.root) / loops }
     }
 
-    /// The conditions on rows of the relation alone, then join conditions. A condition is left out if others that
-    /// protect rows (as row-level security does) must be evaluated before it.
+    /// The conditions of [`Self::all_conditions`] that may be evaluated first.
     pub fn conditions(&self) -> Vec<Condition> {
         self.all_conditions().into_iter().filter(|condition| self.may_come_first(condition)).collect()
     }
 
-    /// All conditions, including those that must be evaluated after others.
+    /// The conditions on rows of the relation alone, then those join conditions that a parameterized path can evaluate.
     pub fn all_conditions(&self) -> Vec<Condition> {
         // SAFETY: both are lists of RestrictInfo nodes.
         unsafe {
@@ -139,14 +137,14 @@ impl BaseRelation {
         }
     }
 
-    /// Whether a condition may be evaluated before all others.
+    /// Whether a condition may be evaluated first, even before conditions that protect rows (row-level security).
     pub fn may_come_first(&self, condition: &Condition) -> bool {
         // SAFETY: the condition is one of the relation.
         unsafe { pg_sys::restriction_is_securely_promotable(condition.info, self.relation) }
     }
 
-    /// The query's first sort key, as expressions of the table's columns that are equal to it; empty unless the order
-    /// is ascending, of integers, with NULLs last.
+    /// The expressions of the table's columns that are equal to the query's first sort key; none unless the order is
+    /// ascending, of integers, with NULLs last.
     pub fn forms_of_first_sort_key(&self) -> Vec<Expression> {
         // SAFETY: the planner's lists of path keys and their equivalence classes are valid.
         unsafe {
@@ -162,7 +160,7 @@ impl BaseRelation {
                 return Vec::new();
             }
             let relids = self.rel_info().relids;
-            // The members include the child members, which refer to members of a family.
+            // Also members that refer to a partition or inheritor; from PostgreSQL 18 on, only an iterator finds these.
             #[cfg(not(any(feature = "pg18", feature = "pg19")))]
             let members = nodes((*class).ec_members).into_iter();
             #[cfg(any(feature = "pg18", feature = "pg19"))]
@@ -188,20 +186,19 @@ impl BaseRelation {
     }
 
     /// The indexes of the table that the query can use: they have all rows that fulfil its conditions. `may_serve` gets
-    /// the types of an index's keys, and whether other columns are included. An index that it refuses is left out, and
-    /// need not be opened, which takes time in each partition.
+    /// the types of an index's keys, and whether other columns are included. If it returns false, the index is left
+    /// out, and need not be opened, which takes time in each partition.
     pub fn indexes(&self, may_serve: impl Fn(&[Oid], bool) -> bool) -> Vec<Oid> {
-        let may_serve = |index: &&pg_sys::IndexOptInfo| {
+        let may_serve = |index: &&IndexOptInfo| {
             // SAFETY: an index has a type for each key.
             let keys = unsafe { std::slice::from_raw_parts(index.opcintype, index.nkeycolumns as usize) };
             may_serve(keys, index.ncolumns > index.nkeycolumns)
         };
-        let is_usable =
-            |index: &&pg_sys::IndexOptInfo| !index.hypothetical && (index.indpred.is_null() || index.predOK);
+        let is_usable = |index: &&IndexOptInfo| !index.hypothetical && (index.indpred.is_null() || index.predOK);
         self.index_infos().filter(may_serve).filter(is_usable).map(|index| index.indexoid).collect()
     }
 
-    /// The expressions that are keys of the table's indexes.
+    /// The expressions among the keys of the table's indexes.
     pub fn index_expressions(&self) -> Vec<Expression> {
         // SAFETY: an index has a list of expressions, or null.
         self.index_infos().flat_map(|index| unsafe { expressions(index.indexprs) }).collect()
@@ -212,18 +209,18 @@ impl BaseRelation {
         self.index_infos().find(|info| info.indexoid == index).map(|info| f64::from(info.pages))
     }
 
-    /// The conditions that a column equals a value: of the table alone, of joins, and implied by other equalities.
+    /// The equalities of a column among [`Self::conditions`], and those that other equalities imply.
     pub fn equalities(&self, column: i16) -> Vec<Equality> {
         let is_column = |side: Expression| self.owns(side) && side.as_own_column() == Some(column);
-        let equality = |condition: Condition| {
+        let read_equality = |condition: Condition| {
             let comparison = Comparison::read(condition.expression, is_column)?;
             let outer = self.outer([comparison.value])?;
             Some(Equality { comparison, outer, share: self.share(&condition) })
         };
-        self.conditions().into_iter().chain(self.implied_conditions(column)).filter_map(equality).collect()
+        self.conditions().into_iter().chain(self.implied_conditions(column)).filter_map(read_equality).collect()
     }
 
-    /// The join conditions on a column that follow from equalities of the query: PostgreSQL lists them nowhere else.
+    /// The join conditions on a column that follow from several equalities. [`Self::conditions`] does not have them.
     fn implied_conditions(&self, mut column: i16) -> Vec<Condition> {
         if !self.rel_info().has_eclass_joins {
             return Vec::new();
@@ -243,7 +240,7 @@ impl BaseRelation {
         }
     }
 
-    /// The share of the rows that fulfil a condition, as the planner estimates it, given a row of other relations.
+    /// The share of rows that fulfil a condition, as the planner estimates it for a row of each other relation.
     pub(super) fn share(&self, condition: &Condition) -> f64 {
         let (inner, no_join) = (pg_sys::JoinType::JOIN_INNER, std::ptr::null_mut());
         // SAFETY: the planner is at work on this relation, and the condition is one of the relation.
@@ -251,41 +248,42 @@ impl BaseRelation {
     }
 
     /// Whether an index can look up the value of an equality in the key at this position, from 0.
-    pub fn looks_up(&self, index: Oid, position: usize, equality: &Equality) -> bool {
+    pub fn can_look_up(&self, index: Oid, position: usize, equality: &Equality) -> bool {
         let Comparison { operator, collation, .. } = equality.comparison;
-        let has_key = |info: &&pg_sys::IndexOptInfo| info.indexoid == index && position < info.nkeycolumns as usize;
+        let has_key = |info: &&IndexOptInfo| info.indexoid == index && position < info.nkeycolumns as usize;
         // SAFETY: an index has an operator family and a collation for each key.
         self.index_infos().find(has_key).is_some_and(|index| unsafe {
-            let (family, of_key) = (*index.opfamily.add(position), *index.indexcollations.add(position));
-            (of_key == Oid::INVALID || of_key == collation)
+            let (family, key_collation) = (*index.opfamily.add(position), *index.indexcollations.add(position));
+            (key_collation == Oid::INVALID || key_collation == collation)
                 && btree_strategy(operator, family) == Some(pg_sys::BTEqualStrategyNumber)
         })
     }
 
-    /// Whether another extension has chosen how this table is scanned, as pg_plan_advice does from PostgreSQL 19 on.
+    /// Whether another extension, such as pg_plan_advice, has chosen how this table is scanned.
     #[cfg(feature = "pg19")]
     pub fn has_chosen_scan(&self) -> bool {
         // SAFETY: the planner is at work on this relation.
-        let default = unsafe { (*(*self.root).glob).default_pgs_mask };
-        let scans = self.rel_info().pgs_mask & u64::from(pg_sys::PGS_SCAN_ANY);
-        // The settings of the planner, such as enable_seqscan, are in the default.
-        scans != default & u64::from(pg_sys::PGS_SCAN_ANY) && scans.count_ones() <= 1
+        let default_mask = unsafe { (*(*self.root).glob).default_pgs_mask };
+        let allowed_scans = self.rel_info().pgs_mask & u64::from(pg_sys::PGS_SCAN_ANY);
+        // Settings of the planner, such as enable_seqscan, change the default.
+        allowed_scans != default_mask & u64::from(pg_sys::PGS_SCAN_ANY) && allowed_scans.count_ones() <= 1
     }
 
-    fn index_infos(&self) -> impl Iterator<Item = &pg_sys::IndexOptInfo> {
+    fn index_infos(&self) -> impl Iterator<Item = &IndexOptInfo> {
         // SAFETY: the list has valid IndexOptInfo nodes, which live as long as the relation.
-        unsafe { nodes(self.rel_info().indexlist).into_iter().map(|index: *mut pg_sys::IndexOptInfo| &*index) }
+        unsafe { nodes(self.rel_info().indexlist).into_iter().map(|index: *mut IndexOptInfo| &*index) }
     }
 
-    /// Whether an expression refers to columns of this table, and to no others.
+    /// Whether an expression refers to columns of this table, and to no other relation.
     pub fn owns(&self, expression: Expression) -> bool {
         // SAFETY: the planner and the expression are valid.
         unsafe { pg_sys::bms_equal(pg_sys::pull_varnos(self.root, expression.as_ptr()), self.rel_info().relids) }
     }
 
-    /// The relations that expressions refer to besides this one; None if one refers to this one too, or is volatile.
+    /// The relations that expressions (and LATERAL) refer to; None if they refer to this one too, or if one is
+    /// volatile.
     pub fn outer(&self, expressions: impl IntoIterator<Item = Expression>) -> Option<Outer> {
-        // SAFETY: the planner and the expressions are valid. Sets are the planner's, and are not changed elsewhere.
+        // SAFETY: the planner and the expressions are valid. The set is a copy, which nothing else refers to.
         unsafe {
             let mut relations = pg_sys::bms_copy(self.rel_info().lateral_relids);
             for expression in expressions {
@@ -298,7 +296,7 @@ impl BaseRelation {
         }
     }
 
-    /// The cost of evaluating the conditions, with the join conditions of a path whose parameters come from `outer`.
+    /// The cost of evaluating all conditions of a path whose parameters come from `outer`.
     pub fn condition_cost(&self, outer: Outer) -> pg_sys::QualCost {
         let mut cost = pg_sys::QualCost::default();
         // SAFETY: the planner is at work on this relation, and the list is one of valid conditions, or null.
@@ -319,9 +317,9 @@ impl BaseRelation {
         unsafe { pg_sys::get_baserel_parampathinfo(self.root, self.relation, outer) }
     }
 
-    /// Whether a scan with this cost is of one member of a family, and takes less time than starting a parallel worker.
-    /// PostgreSQL would distribute the scans of many such members to workers. It does not do so with its own scans of
-    /// indexes, because it has parallel ones, which it expects to cost no less.
+    /// Whether a scan with this cost is of one member of a family, and costs less than starting a parallel worker. Such
+    /// a scan must not be parallel safe: PostgreSQL would distribute the scans of many members to workers. With its own
+    /// index scans it does not, because it also has parallel ones, which it expects to cost no less.
     fn is_cheaper_than_worker(&self, cost: f64) -> bool {
         let is_member = self.rel_info().reloptkind == pg_sys::RelOptKind::RELOPT_OTHER_MEMBER_REL;
         // SAFETY: the setting is a plain number.
@@ -332,7 +330,7 @@ impl BaseRelation {
     /// order of the query's first sort key.
     ///
     /// # Safety
-    /// `private` is the list from which `methods` makes a plan.
+    /// `methods` makes a plan from the list `private`.
     pub unsafe fn offer(
         &self,
         outer: Outer,
@@ -368,7 +366,7 @@ impl BaseRelation {
 }
 
 impl Equality {
-    /// The function of the operator, the type of its right operand, and the collation.
+    /// The function of the operator, the type of its right operand, and the collation: what a scan key needs.
     pub fn key(&self) -> (Oid, Oid, Oid) {
         let Comparison { operator, collation, .. } = self.comparison;
         let (mut left, mut right) = (Oid::INVALID, Oid::INVALID);
@@ -400,7 +398,7 @@ impl Outer {
     }
 }
 
-/// Whether a member of an equivalence class is a column of the relation. `column` points to the column's attnum.
+/// Whether a member of an equivalence class is a column of the relation. `column` points to the attnum of the column.
 unsafe extern "C-unwind" fn is_member_column(
     _root: *mut pg_sys::PlannerInfo,
     relation: *mut pg_sys::RelOptInfo,

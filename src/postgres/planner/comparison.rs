@@ -1,4 +1,4 @@
-//! Conditions that compare a column with a value, by any operator.
+//! Reads conditions that compare a column with a value, by any operator.
 
 use pgrx::pg_sys::{self, Oid};
 

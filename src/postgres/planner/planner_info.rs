@@ -1,24 +1,24 @@
-//! The planner's information about the query that it plans.
+//! The query that the planner is planning, and its estimates for expressions in it.
 
 use pgrx::pg_sys::{self, Oid, VariableStatData};
 
 use crate::expression::Expression;
 use crate::list::members;
 
-/// The state of the running planner for a query, or for a subquery that it plans apart.
+/// The state of the running planner for a query, or for a subquery that it plans separately.
 #[derive(Clone, Copy)]
 pub struct Planner(pub(super) *mut pg_sys::PlannerInfo);
 
-/// The statistics of an integer column, or of an indexed expression.
+/// Statistics of ANALYZE on an integer column, or on an indexed expression.
 #[derive(Default)]
 pub struct CommonValues {
     /// The most common values, each with its share of the rows.
     pub values: Vec<(i64, f64)>,
     /// The share of the rows that are NULL.
-    pub nulls: f64,
+    pub null_share: f64,
 }
 
-/// The value that an expression is compared with.
+/// What an expression is compared with.
 #[derive(Clone, Copy)]
 pub enum Compared {
     Constant(i32),
@@ -29,7 +29,7 @@ pub enum Compared {
 }
 
 impl Planner {
-    /// The running planner; None for a null pointer, which PostgreSQL passes to simplify an expression outside a query.
+    /// The running planner; None for a null pointer, or without a query: PostgreSQL simplifies other expressions too.
     ///
     /// # Safety
     /// `root` is null or points to the running planner's state.
@@ -49,7 +49,7 @@ impl Planner {
         }
     }
 
-    /// The number of rows of the largest relation whose columns the expressions refer to; 1 if none is known.
+    /// The number of rows of the largest relation whose columns the expressions refer to; at least 1.
     pub fn rows_of_largest(self, expressions: [Expression; 2]) -> f64 {
         let relids = expressions.into_iter().flat_map(|expression| {
             // SAFETY: the planner and the expression are valid, and pull_varnos returns a valid set.
@@ -67,9 +67,9 @@ impl Planner {
         1.0 - unsafe { pg_sys::nulltestsel(self.0, is_null, expression.as_ptr(), 0, inner, no_join) }
     }
 
-    /// The relation at this index in the range table; None if the planner does not know it yet, or if it is a join.
+    /// The relation at this index in the range table; None if the planner has not described it yet, or if it is a join.
     pub(super) fn relation<'a>(self, relid: i32) -> Option<&'a pg_sys::RelOptInfo> {
-        // SAFETY: the array has this size, and relations that live as long as the planner is at work on the query.
+        // SAFETY: the array has this size. Its relations live as long as the planner is at work on the query.
         unsafe {
             let root = &*self.0;
             if root.simple_rel_array.is_null() || !(0..root.simple_rel_array_size).contains(&relid) {
@@ -79,7 +79,8 @@ impl Planner {
         }
     }
 
-    /// The value of an expression, a constant; None if the planner cannot compute it, even with values of parameters.
+    /// The value of an expression as a constant. Uses the values of parameters that the planner knows. None if the
+    /// value depends on a row, or is otherwise unknown.
     pub fn known_value(self, expression: Expression) -> Option<Expression> {
         // SAFETY: the planner and the expression are valid; the result is a new expression.
         let value = unsafe {
@@ -91,10 +92,11 @@ impl Planner {
         value.constant().map(|_| value)
     }
 
-    /// The share of the rows that have a value in an `integer` expression of one relation's columns, as the planner
+    /// The share of rows for which an `integer` expression of one relation's columns has a value, as the planner
     /// estimates it from the statistics of ANALYZE. None without statistics.
     pub fn share_equal(self, expression: Expression, value: Compared) -> Option<f64> {
         let (equality, no_collation) = (pg_sys::Int4EqualOperator.into(), pg_sys::InvalidOid);
+        // PostgreSQL ignores which expression the unknown value is.
         let unknown = expression.as_ptr();
         // SAFETY: the variable has statistics, and the operator compares integers.
         self.with_statistics(expression, |variable| unsafe {
@@ -108,8 +110,8 @@ impl Planner {
         })
     }
 
-    /// The most common values of a `bigint` expression of one relation's columns; none if they are not known. Only
-    /// leakproof code may compare them, because the current role may lack the right to read them.
+    /// The most common values of a `bigint` expression of one relation's columns, if they are known. Only leakproof
+    /// code may compare them, because the current role may lack the right to read them.
     pub fn common_values(self, expression: Expression) -> CommonValues {
         // SAFETY: the variable has statistics.
         let read_values = |variable: &mut VariableStatData| unsafe { read_common_values(variable) };
@@ -133,7 +135,7 @@ impl Planner {
     }
 }
 
-/// The share of the pairs of rows that have the same value of a variable with statistics.
+/// The share of the pairs of rows that have the same value of a variable.
 ///
 /// # Safety
 /// examine_variable has filled in `variable`, which has statistics.
@@ -141,15 +143,16 @@ unsafe fn share_equal_to_row(variable: &mut VariableStatData) -> f64 {
     let mut is_default = false;
     let (mut distinct, (_, common)) =
         unsafe { (pg_sys::get_variable_numdistinct(variable, &mut is_default), read_common_values(variable)) };
-    let (mut rest, mut equal) = (1.0 - common.nulls, 0.0);
+    let (mut rest, mut equal) = (1.0 - common.null_share, 0.0);
     for (_, share) in common.values {
         (rest, equal, distinct) = (rest - share, equal + share * share, distinct - 1.0);
     }
+    // All values that are not common count as equally frequent, as in PostgreSQL's eqjoinsel.
     equal + rest.max(0.0) * rest.max(0.0) / distinct.max(1.0)
 }
 
-/// The type of a variable with statistics, passed by value, and its most common values; the invalid OID if none are
-/// known.
+/// The type and the most common values of a variable, or the invalid OID if none are known. The values are meaningless
+/// unless the type is a `bigint`.
 ///
 /// # Safety
 /// examine_variable has filled in `variable`, which has statistics.
@@ -163,6 +166,6 @@ unsafe fn read_common_values(variable: &VariableStatData) -> (Oid, CommonValues)
         let value_and_share = |index| ((*slot.values.add(index)).value() as i64, f64::from(*slot.numbers.add(index)));
         let values = (0..slot.nvalues.min(slot.nnumbers) as usize).map(value_and_share).collect();
         pg_sys::free_attstatsslot(&mut slot);
-        (slot.valuetype, CommonValues { values, nulls: f64::from((*statistics).stanullfrac) })
+        (slot.valuetype, CommonValues { values, null_share: f64::from((*statistics).stanullfrac) })
     }
 }

@@ -1,4 +1,4 @@
-//! The planner's estimates of the rows of a relation that fulfil the query's conditions.
+//! Corrects the planner's estimates of the rows of a relation that fulfil the query's conditions.
 //!
 //! An extension cannot replace the estimator of an operator such as `<=`. But before the planner plans joins, the
 //! extension can correct the numbers of rows that the planner has computed with this estimator.
@@ -19,11 +19,10 @@ pub struct ConditionEstimate {
 }
 
 impl BaseRelation {
-    /// Applies estimates of conditions: to the conditions, to the number of rows of the relation that fulfil all of
-    /// them, and to the rows of each path.
+    /// Gives the planner these estimates, and what follows from them: the rows of the relation, and of each path.
     pub fn apply_estimates(&self, estimates: &[ConditionEstimate]) {
         estimates.iter().for_each(|estimate| self.set_share(estimate));
-        // The relation is the parent of the partitions or inheritors of a table, or of the parts of a UNION ALL.
+        // It has members: the partitions or inheritors of a table, or the parts of a UNION ALL.
         if self.range_table_entry().inh {
             self.sum_rows();
         }
@@ -36,7 +35,7 @@ impl BaseRelation {
             pg_sys::set_baserel_size_estimates(self.root, self.relation);
             let rows_ratio = (*self.relation).rows / before;
             for parameters in nodes::<pg_sys::ParamPathInfo>((*self.relation).ppilist) {
-                // PostgreSQL would estimate these join conditions by their operators.
+                // PostgreSQL would estimate these join conditions by their operators, so it does not get them.
                 let (mut others, mut share) = (pg_sys::list_copy((*parameters).ppi_clauses), 1.0);
                 for estimate in estimates {
                     if pg_sys::list_member_ptr(others, estimate.condition.info.cast()) {
@@ -61,8 +60,8 @@ impl BaseRelation {
     /// Sets the planner's estimate of a condition. If both tables of a join have an estimate, the smaller one counts.
     fn set_share(&self, estimate: &ConditionEstimate) {
         let &ConditionEstimate { condition, mut share, mut share_of_outer } = estimate;
-        // SAFETY: the condition is valid, and its estimates are plain numbers, which the planner computes once. The
-        // planner's list of joins has valid SpecialJoinInfo nodes.
+        // SAFETY: the condition is valid. Its estimates are plain numbers: the planner computes each once, and then
+        // uses it. The planner's list of joins has valid SpecialJoinInfo nodes.
         unsafe {
             let info = condition.info;
             let has_condition = |join: *mut pg_sys::SpecialJoinInfo| {
@@ -86,11 +85,11 @@ impl BaseRelation {
         }
     }
 
-    /// Sums up the rows of a family after its members have been estimated again.
+    /// Sets the rows of a relation to the sum of the rows of its members, which have been estimated again.
     fn sum_rows(&self) {
         let relid = self.relid();
         // SAFETY: the planner's list has valid AppendRelInfo nodes. The relation lives as long as the planner is at
-        // work on the query. The planner expects 0 rows of a member that it has proved to have none.
+        // work on the query.
         unsafe {
             let members = nodes::<pg_sys::AppendRelInfo>((*self.root).append_rel_list).into_iter();
             let members = members.filter(|member| (**member).parent_relid as i32 == relid);

@@ -1,4 +1,4 @@
-//! A semi-join or anti-join (EXISTS, NOT EXISTS), while the planner collects its paths.
+//! Corrects the costs of semi-joins and anti-joins (EXISTS, NOT EXISTS), while the planner collects their paths.
 
 use std::cell::Cell;
 
@@ -14,22 +14,22 @@ thread_local! {
     static IS_COSTLY: Cell<fn(Expression) -> bool> = const { Cell::new(|_| false) };
 }
 
-/// Sets the hook that charges hash joins for all pairs of rows with equal keys that they compare, in semi-joins and
-/// anti-joins with a condition that `is_costly` recognises. Called once, when the library is loaded.
+/// Sets a hook that charges hash joins for all pairs of rows that they compare: in semi-joins and anti-joins with
+/// a condition for which `is_costly` is true. Called once, when the library is loaded.
 ///
-/// PostgreSQL charges them for one pair of each outer row that they return (final_cost_hashjoin in costsize.c), as if
-/// the other conditions of the join were true for nearly all pairs.
+/// A hash join compares the pairs with equal keys. PostgreSQL charges it for one pair of each outer row that it returns
+/// (final_cost_hashjoin in costsize.c), as if its other conditions were true for nearly all pairs.
 pub fn set_semi_join_hook(is_costly: fn(Expression) -> bool) {
     IS_COSTLY.set(is_costly);
     // SAFETY: the library is loaded by one thread, and is never unloaded.
     unsafe {
         PREVIOUS_HOOK.set(pg_sys::set_join_pathlist_hook);
-        pg_sys::set_join_pathlist_hook = Some(consider_join);
+        pg_sys::set_join_pathlist_hook = Some(correct_join);
     }
 }
 
 #[pg_guard]
-unsafe extern "C-unwind" fn consider_join(
+unsafe extern "C-unwind" fn correct_join(
     root: *mut pg_sys::PlannerInfo,
     relation: *mut pg_sys::RelOptInfo,
     outer: *mut pg_sys::RelOptInfo,
@@ -65,8 +65,7 @@ struct SemiJoin {
 }
 
 impl SemiJoin {
-    /// Adds to each hash join the cost of the pairs that PostgreSQL has not charged, and has the other paths collected
-    /// again.
+    /// Adds the cost of uncharged pairs to each hash join, and has PostgreSQL collect all other paths again.
     fn charge_hash_joins(&self) {
         // SAFETY: the planner is at work on this join. Its lists have valid paths, and nothing else refers to these
         // yet. The conditions are as they were before any other path of this query is planned.
@@ -75,8 +74,8 @@ impl SemiJoin {
             let complete = self.take_hash_paths(&mut (*relation).pathlist);
             let partial = self.take_hash_paths(&mut (*relation).partial_pathlist);
             let Some(&path) = complete.iter().chain(&partial).next() else { return };
-            // PostgreSQL has dropped the paths that cost more than the hash joins seemed to. Let it collect all but
-            // hash joins again.
+            // PostgreSQL has dropped the paths that cost more than the hash joins seemed to. So it collects the paths
+            // again, but no hash joins, because the keys have no operators meanwhile.
             let keys = nodes::<pg_sys::RestrictInfo>((*path).path_hashclauses);
             let operators: Vec<_> = keys.iter().map(|key| (**key).hashjoinoperator).collect();
             keys.iter().for_each(|key| (**key).hashjoinoperator = pg_sys::InvalidOid);
@@ -91,7 +90,7 @@ impl SemiJoin {
         }
     }
 
-    /// Removes the hash joins of the two relations from a list of paths.
+    /// Removes the hash joins of the two relations from a list of paths, and returns them.
     ///
     /// # Safety
     /// The list has valid paths of the joined relation.
@@ -110,7 +109,7 @@ impl SemiJoin {
         }
     }
 
-    /// The cost of comparing the pairs of rows with equal keys, apart from those that PostgreSQL has charged.
+    /// The cost of comparing the pairs of rows with equal keys for which PostgreSQL has not charged the join.
     fn cost_of_pairs(&self, path: &pg_sys::HashPath) -> f64 {
         let join = &path.jpath;
         // SAFETY: the planner is at work on this join. The costs are written to the two structs.
@@ -130,7 +129,7 @@ impl SemiJoin {
             let shares = nodes(path.path_hashclauses).into_iter().map(estimate_share);
             let rows = (*join.outerjoinpath).rows;
             let pairs = rows * path.inner_rows_total * shares.product::<f64>();
-            // An outer row that matches is compared until it matches, as PostgreSQL estimates it.
+            // An outer row is compared until it matches. Like PostgreSQL, assume that its matches are spread evenly.
             let factors = (*self.extra).semifactors;
             let matched = factors.outer_match_frac.clamp(0.0, 1.0);
             let compared = pairs * (1.0 - matched + matched * (2.0 / (factors.match_count + 1.0)).min(1.0));

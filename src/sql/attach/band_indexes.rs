@@ -8,6 +8,7 @@ use std::ffi::CStr;
 
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
+use postgres::argument_length::check_argument_length;
 use postgres::catalog::column::Column;
 use postgres::catalog::index::Index;
 use postgres::catalog::names::lock_names_in;
@@ -19,7 +20,6 @@ use postgres::expression::Expression;
 use postgres::json::RawJsonb;
 use postgres::row_expression::{Argument, parse_index_key};
 use postgres::settings::{restoring_settings, set_locally};
-use postgres::text::check_length;
 use simhash::fingerprint::bands::DEFAULT_BANDS;
 
 use super::index_steps::WantedIndexes;
@@ -110,7 +110,7 @@ impl SourceText {
     /// Reads the source: the name of a column or, if there is none of this name, an expression, whose names are looked
     /// up in `search_path`. An error unless it is a text that can be indexed.
     pub fn read(table: &Target, source: &str, search_path: &CStr, options: Option<RawJsonb<'_>>) -> Result<Self> {
-        check_length(source.as_bytes(), "source")?;
+        check_argument_length(source.as_bytes(), "source")?;
         let relation = table.open();
         let (user_sql, value) = match Column::find(&relation, source)? {
             Some(column) => {

@@ -19,7 +19,7 @@ use postgres::catalog::relation::{NO_LOCK, Relation};
 use postgres::catalog::row_value::RowValue;
 use postgres::catalog::target::Target;
 use postgres::error::{Explain, Result, user_error};
-use postgres::text::to_server;
+use postgres::server_string::to_server_cstring;
 
 use super::index_steps::WantedIndexes;
 use super::prefix::{Maker, Prefix};
@@ -93,7 +93,7 @@ impl BlockIndexes<'_> {
         let description = format!("btree of block {block} of {}", self.blocks);
         let missing =
             || user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, format!("index \"{name}\" does not exist"));
-        let index = table.relation_named(&to_server(name)?).ok_or_else(missing)?;
+        let index = table.relation_named(&to_server_cstring(name)?).ok_or_else(missing)?;
         let label_command = |index| {
             let index_sql = relation_sql(index)?.unwrap_or_default();
             Ok(self.prefix.comment_command(&format!("INDEX {index_sql}"), &description))

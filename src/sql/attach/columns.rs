@@ -10,8 +10,8 @@ use postgres::catalog::target::Target;
 use postgres::catalog::types::type_name;
 use postgres::error::{Explain, Result, not_supported, notice, user_error};
 use postgres::expression::Expression;
+use postgres::server_string::server_string_from_c;
 use postgres::spi::execute;
-use postgres::text::from_server;
 use postgres::trigger::{reads_whole_row, triggers};
 
 use super::block_indexes::BlockIndexes;
@@ -180,7 +180,7 @@ fn check_triggers(family: &[Target]) -> Result<()> {
     for table in family {
         if let Some(trigger) = triggers(&table.open()).iter().find(|trigger| reads_whole_row(trigger)) {
             // SAFETY: a trigger has a NUL-terminated name.
-            let name = unsafe { from_server(trigger.tgname) }?;
+            let name = unsafe { server_string_from_c(trigger.tgname) }?;
             let message = format!("trigger \"{name}\" of table \"{}\" has a condition on a whole row", table.name);
             return Err(not_supported(message)
                 .with_detail("With generated columns, a dump of the table could not be restored.")

@@ -6,7 +6,7 @@ use std::ffi::CStr;
 use pgrx::prelude::*;
 use postgres::catalog::target::Target;
 use postgres::error::Result;
-use postgres::text::{from_bytes, to_server};
+use postgres::server_string::{server_string, to_server_cstring};
 
 use crate::sql::indexed::scope::Scope;
 
@@ -22,15 +22,15 @@ pub struct IndexNames {
 impl IndexNames {
     /// Chooses a name made of the names of the table, of a key and of the scope's columns, shortened if need be.
     pub fn choose(&mut self, table: &Target, key: &str, scope: &Scope) -> Result<String> {
-        let table_name = to_server(&table.name)?;
-        let key_and_scope = to_server(&[&[key.to_owned()], scope.names()].concat().join("_"))?;
+        let table_name = to_server_cstring(&table.name)?;
+        let key_and_scope = to_server_cstring(&[&[key.to_owned()], scope.names()].concat().join("_"))?;
         for number in 0u32.. {
-            let suffix = to_server(&if number == 0 { "idx".to_owned() } else { format!("idx{number}") })?;
+            let suffix = to_server_cstring(&if number == 0 { "idx".to_owned() } else { format!("idx{number}") })?;
             // SAFETY: the names are NUL-terminated; makeObjectName returns a palloc'd, NUL-terminated name.
             let server_name = unsafe {
                 CStr::from_ptr(pg_sys::makeObjectName(table_name.as_ptr(), key_and_scope.as_ptr(), suffix.as_ptr()))
             };
-            let name = from_bytes(server_name.to_bytes())?;
+            let name = server_string(server_name.to_bytes())?;
             let exists = table.relation_named(server_name).is_some();
             let schema_and_name = (table.schema, name.clone());
             if (!exists || self.dropped.contains(&schema_and_name)) && self.chosen.insert(schema_and_name) {

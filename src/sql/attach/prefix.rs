@@ -7,7 +7,7 @@ use std::ffi::CStr;
 use pgrx::prelude::*;
 use pgrx::spi::{quote_identifier, quote_literal};
 use postgres::error::{Explain, Result, user_error};
-use postgres::text::{from_server, to_server};
+use postgres::server_string::{server_string_from_c, to_server_cstring};
 
 use crate::sql::arguments::required_name;
 
@@ -36,7 +36,7 @@ impl Prefix {
         if prefix.is_empty() {
             return Err(user_error(PgSqlErrorCode::ERRCODE_INVALID_NAME, "prefix must not be empty"));
         }
-        if to_server(&prefix)?.count_bytes() > MAX_PREFIX_BYTES {
+        if to_server_cstring(&prefix)?.count_bytes() > MAX_PREFIX_BYTES {
             return Err(user_error(PgSqlErrorCode::ERRCODE_NAME_TOO_LONG, format!("prefix \"{prefix}\" is too long"))
                 .with_detail(format!("A prefix has at most {MAX_PREFIX_BYTES} bytes.")));
         }
@@ -67,7 +67,7 @@ impl Prefix {
         // SAFETY: reads the catalog; any OID may be asked for. The comment is null or NUL-terminated.
         let comment = unsafe {
             let comment = pg_sys::GetComment(relation, pg_sys::RelationRelationId, column.into());
-            if comment.is_null() { return Ok(Maker::Other) } else { from_server(comment)? }
+            if comment.is_null() { return Ok(Maker::Other) } else { server_string_from_c(comment)? }
         };
         let has_line_with = |label: &str| comment.starts_with(label) || comment.contains(&format!("\n{label}"));
         if has_line_with(&self.label()) {

@@ -10,8 +10,9 @@ use postgres::catalog::relation::{ACCESS_SHARE, SHARE_ROW_EXCLUSIVE};
 use postgres::catalog::target::Target;
 use postgres::error::{Explain, Result, invalid_parameter, notice};
 use postgres::json::RawJsonb;
+use postgres::server_string::{server_string, text_from_server_string};
 use postgres::settings::search_path;
-use postgres::text::{RawText, from_bytes, text_from_server_string};
+use postgres::text::RawText;
 use simhash::fingerprint::bands::MAX_BANDS;
 
 use super::band_indexes::{BandIndexes, SourceText};
@@ -103,7 +104,7 @@ impl<'a> Asked<'a> {
             invalid_parameter(format!("number of bands {bands} is out of range"))
                 .with_detail(format!("A text has 1 to {MAX_BANDS} bands."))
         })?;
-        let source = from_bytes(required(source, "source")?)?;
+        let source = server_string(required(source, "source")?)?;
         Ok(Self { source, options, band_count, scope: Scope::read(scope)?, search_path: search_path() })
     }
 

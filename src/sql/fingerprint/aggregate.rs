@@ -5,7 +5,7 @@
 use pgrx::datum::Internal;
 use pgrx::prelude::*;
 use pgrx::{PgMemoryContexts, pg_extern};
-use postgres::call::{Call, aggregate_state};
+use postgres::call::Call;
 use postgres::error::{Result, algorithm_error, user_error};
 use postgres::text::RawText;
 use simhash::fingerprint::tally::Tally;
@@ -67,9 +67,9 @@ fn tally_of(state: &Internal) -> Option<&Tally> {
 }
 
 /// The state's tally; if there is no state yet, a new tally in the memory of the aggregate.
-fn tally_or_new<'a>(state: Internal, call: Call<'_>) -> Result<(Internal, &'a mut Tally)> {
+fn tally_or_new<'a>(state: Internal, call: Call<'a>) -> Result<(Internal, &'a mut Tally)> {
     // SAFETY: the state is a tally that the functions here have made.
-    unsafe { aggregate_state(state, call, "simhash_agg", |context| store(Tally::default(), context)) }
+    unsafe { call.aggregate_state(state, "simhash_agg", |context| store(Tally::default(), context)) }
 }
 
 fn store(tally: Tally, mut context: PgMemoryContexts) -> *mut Tally {

@@ -2,10 +2,10 @@
 
 use pgrx::AnyElement;
 use pgrx::prelude::*;
+use postgres::encoding::database_encoding;
 use postgres::error::{Explain, Result, invalid_parameter};
 use postgres::json::RawJsonb;
-use postgres::parameters::parameters;
-use postgres::server_text::encoding;
+use postgres::parameters::read_parameters;
 use postgres::text::{RawText, TextArgument, decode, text_from_utf8};
 use simhash::within::headline::{Style, headline};
 use simhash::within::matches::{MAX_CHANGED, Match, Unit, coverage, matches};
@@ -34,7 +34,7 @@ fn simhash_matches(
     let options = read_options(JsonDocument::Jsonb(options))?;
     let (content, clue) = (decode(content)?.as_str(), decode(clue)?.as_str());
     // In SQL_ASCII, PostgreSQL takes each byte for a character.
-    let unit = if encoding() == pg_sys::pg_enc::PG_SQL_ASCII { Unit::Bytes } else { Unit::Characters };
+    let unit = if database_encoding() == pg_sys::pg_enc::PG_SQL_ASCII { Unit::Bytes } else { Unit::Characters };
     let matches =
         with_fingerprinter(&options, |fingerprinter| matches(fingerprinter, content, clue, MAX_CHANGED, unit))?;
     Ok(TableIterator::new(matches.into_iter().map(|Match { content, clue, words, changed }| {
@@ -68,7 +68,7 @@ fn simhash_headline(
 /// Reads five of the parameters of `ts_headline`, in its syntax; an error for any other.
 fn read_style(text: TextArgument<'_>) -> Result<Style> {
     let mut style = Style::default();
-    for (name, value) in parameters(text, "headline")? {
+    for (name, value) in read_parameters(text, "headline")? {
         let read_number = |least: usize| {
             value.parse().ok().filter(|number| *number >= least).ok_or_else(|| {
                 invalid_parameter(format!("invalid value for headline parameter \"{name}\": \"{value}\""))

@@ -5,7 +5,7 @@
 
 use pgrx::datum::Internal;
 use pgrx::{AnyElement, PgMemoryContexts, pg_extern};
-use postgres::call::{Call, aggregate_state};
+use postgres::call::Call;
 use postgres::error::{Explain, Result, algorithm_error, invalid_parameter};
 use postgres::interrupts::tick;
 use postgres::json::{RawJsonb, to_jsonb};
@@ -40,7 +40,7 @@ fn simhash_weights_add(
         memory.leak_and_drop_on_delete(new_state)
     };
     // SAFETY: only this function makes the state, and nothing else refers to it during the call.
-    let (state, weights) = unsafe { aggregate_state(state, call, "simhash_weights", create) }?;
+    let (state, weights) = unsafe { call.aggregate_state(state, "simhash_weights", create) }?;
     if weights.options != options {
         return Err(invalid_parameter("the options of simhash_weights differ between rows")
             .with_hint("Use GROUP BY to learn weights for each group."));

@@ -6,7 +6,7 @@ use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 use postgres::catalog::target::Target;
 use postgres::error::{Explain, Result, user_error};
-use postgres::text::from_bytes;
+use postgres::server_string::server_string;
 use postgres::trigger::{arguments, fires_before_each_row, triggers};
 
 use super::definition::arguments::TRIGGER_NAME;
@@ -34,7 +34,7 @@ pub fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<Exis
     let executes = |trigger: &&pg_sys::Trigger| function == Some(trigger.tgfoid);
     let Some(guard) = triggers(&relation).iter().find(is_named) else {
         let Some(other) = triggers(&relation).iter().find(executes) else { return Ok(None) };
-        let other = from_bytes(name_of(other))?;
+        let other = server_string(name_of(other))?;
         let message = format!("table \"{}\" has a guard of another name, \"{other}\"", table.name);
         let rename = format!("ALTER TRIGGER {} ON {} RENAME TO {TRIGGER_NAME}", quote_identifier(other), table.sql()?);
         return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
@@ -50,7 +50,7 @@ pub fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<Exis
             .with_hint("Drop or rename the trigger."));
     }
     // SAFETY: a trigger in the relation cache has NUL-terminated arguments, as many as `tgnargs` says.
-    let arguments = unsafe { arguments(guard) }.into_iter().map(|argument| from_bytes(argument.to_bytes()));
+    let arguments = unsafe { arguments(guard) }.into_iter().map(|argument| server_string(argument.to_bytes()));
     let is_conditional = !guard.tgqual.is_null() || guard.tgnattr > 0;
     Ok(Some(ExistingGuard {
         oid: guard.tgoid,

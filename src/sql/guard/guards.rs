@@ -13,8 +13,8 @@ use postgres::catalog::target::Target;
 use postgres::error::{Result, user_error};
 use postgres::json::{object, string, to_jsonb};
 use postgres::owner::is_owner;
+use postgres::server_string::text_from_server_string;
 use postgres::subtransaction::try_in_subtransaction;
-use postgres::text::text_from_server_string;
 use postgres::trigger::{fires_before_each_row, is_enabled, protocol_violated};
 use serde_json::Value;
 

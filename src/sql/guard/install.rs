@@ -16,8 +16,9 @@ use postgres::catalog::target::Target;
 use postgres::error::{ErrorReport, Explain, Result, invalid_parameter, notice, user_error};
 use postgres::heap::primary_key::PrimaryKey;
 use postgres::json::RawJsonb;
+use postgres::server_string::server_string;
 use postgres::spi::execute;
-use postgres::text::{RawText, decode, from_bytes};
+use postgres::text::{RawText, decode};
 use postgres::trigger::{is_enabled, table_of_original};
 use simhash::error::shorten;
 
@@ -57,7 +58,7 @@ fn simhash_guard(
         criterion: criterion.map(AskedCriterion::read).transpose()?,
         action: action.map(|action| Action::named(decode(action)?.as_str())).transpose()?,
         scope: scope.map(|scope| column_names(&scope, "scope")).transpose()?,
-        mark_column: mark_column.map(|mark| from_bytes(mark.to_bytes())).transpose()?,
+        mark_column: mark_column.map(|mark| server_string(mark.to_bytes())).transpose()?,
         source: AskedSql::read(source, "source")?,
         among: AskedSql::read(among, "among")?,
         unless: AskedSql::read(unless, "unless")?,

@@ -11,8 +11,8 @@ use postgres::catalog::target::Target;
 use postgres::error::{ErrorReport, Explain, Result, algorithm_error, not_supported, user_error};
 use postgres::expression::Expression;
 use postgres::query::Query;
+use postgres::server_string::to_server_cstring;
 use postgres::spi::query_strings;
-use postgres::text::to_server;
 use simhash::search::blocks::Block;
 use simhash::search::layout_costs::FingerprintSample;
 
@@ -79,7 +79,7 @@ impl SampledTable {
         );
         let largest_group = self.largest_group_sql(&from_where);
         let query_sql = format!("SELECT {}::pg_catalog.int8 {from_where}{largest_group}", self.fingerprint_sql);
-        let query = Query::parse(to_server(&query_sql)?)?;
+        let query = Query::parse(to_server_cstring(&query_sql)?)?;
         // The table and its column are locked, but other tables, columns or functions may have got their names.
         let is_fingerprint =
             |returned: &Expression| returned.without_relabelling().equals(self.fingerprint.without_relabelling());

@@ -10,7 +10,7 @@ use postgres::catalog::relation::Relation;
 use postgres::error::Result;
 use postgres::expression::Expression;
 use postgres::json::to_json_text;
-use postgres::text::from_bytes;
+use postgres::server_string::server_string;
 use simhash::fingerprint::options::Options;
 use simhash::search::blocks::DEFAULT_BLOCKS;
 
@@ -137,7 +137,7 @@ pub fn options_json(document: Option<Expression>) -> Result<String> {
     match document.and_then(constant_document) {
         // SAFETY: a constant of type jsonb.
         Some(JsonDocument::Jsonb(jsonb)) => unsafe { to_json_text(jsonb) },
-        Some(JsonDocument::Text(text)) => from_bytes(text),
+        Some(JsonDocument::Text(text)) => server_string(text),
         None => Ok("{}".to_owned()),
     }
 }

@@ -8,7 +8,7 @@ use postgres::catalog::column::Column;
 use postgres::catalog::index::unique_within;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
-use postgres::catalog::types::btree_family;
+use postgres::catalog::types::btree_operator_family;
 use postgres::error::{Explain, Result, invalid_parameter, user_error};
 
 use super::fingerprint_column::check_is_stored;
@@ -47,7 +47,7 @@ impl Scope {
                     .with_hint("Name a column in which the rows that belong together are equal."));
             }
             check_is_stored(table, &column)?;
-            if btree_family(column.data_type).is_none() {
+            if btree_operator_family(column.data_type).is_none() {
                 let message = format!(
                     "scope column \"{name}\" of table \"{}\" has type {}, which a btree cannot compare",
                     table.name()?,

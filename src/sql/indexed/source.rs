@@ -10,7 +10,7 @@ use postgres::error::{Explain, Result, invalid_parameter, not_supported, user_er
 use postgres::expression::Expression;
 use postgres::json::{RawJsonb, to_json_text};
 use postgres::query::Query;
-use postgres::text::to_server;
+use postgres::server_string::to_server_cstring;
 use simhash::fingerprint::options::Options;
 use simhash::search::blocks::DEFAULT_BLOCKS;
 
@@ -73,7 +73,7 @@ impl SourceKind {
 
 /// Whether a column holds fingerprints, as far as this is known before its table is locked.
 pub fn column_holds_fingerprints(table: pg_sys::Oid, column: &str, options: Option<RawJsonb<'_>>) -> Result<bool> {
-    let column = to_server(column)?;
+    let column = to_server_cstring(column)?;
     // SAFETY: look-ups in system caches, which accept any OID and attnum.
     unsafe {
         let column_type = pg_sys::get_atttype(table, pg_sys::get_attnum(table, column.as_ptr()));
@@ -212,7 +212,7 @@ impl Source {
     /// functions that PostgreSQL prints by a name that several functions have.
     pub fn check_sql(&self, schema: ExtensionSchema, table: &Target) -> Result<()> {
         let expression = self.fingerprint_sql(schema)?;
-        let query = Query::parse(to_server(&format!("SELECT {expression} FROM ONLY {}", table.sql()?))?)?;
+        let query = Query::parse(to_server_cstring(&format!("SELECT {expression} FROM ONLY {}", table.sql()?))?)?;
         if query.table() == Some(table.oid)
             && let [expression] = query.output_expressions()[..]
             && self.is_fingerprint(schema, &table.open(), expression)?

@@ -5,7 +5,7 @@
 //! which two fingerprints differ with `bit_count`.
 
 use pgrx::pg_sys;
-use postgres::catalog::column::with_generated_columns_replaced;
+use postgres::catalog::column::replace_generated_columns;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::types::btree_strategy;
 use postgres::expression::{Expression, Operation};
@@ -129,7 +129,7 @@ fn stored_column(relation: BaseRelation, fingerprint: Expression) -> Option<Expr
     let table = Relation::open_locked(relation.table());
     let own = fingerprint.as_stored(relation.relid());
     // A generated column cannot refer to another generated column: it repeats the expression of that column.
-    let repeated = || with_generated_columns_replaced(&table, own, |column| column.is_generated);
+    let repeated = || replace_generated_columns(&table, own, |column| column.is_generated);
     let column = column_storing(&table, Bits::of_bigint(own));
     let column = column.or_else(|| column_storing(&table, Bits::of_bigint(repeated())))?;
     Some(column.as_variable()?.in_query(relation.relid()))

@@ -37,7 +37,7 @@ impl Estimate {
         let near_values = statistics.values.iter().filter(|(value, _)| is_near(*value));
         let common = near_values.map(|(_, share)| share).sum();
         let all_common: f64 = statistics.values.iter().map(|(_, share)| share).sum();
-        Self { by_chance, common, rest: (1.0 - all_common - statistics.nulls).max(0.0) }
+        Self { by_chance, common, rest: (1.0 - all_common - statistics.null_share).max(0.0) }
     }
 
     /// The share of rows that are near, among `rows` rows of a table or of a scope.

@@ -17,7 +17,7 @@ use postgres::error::{Explain, user_error};
 use postgres::expression::Expression;
 use postgres::planner::base_relation::BaseRelation;
 use postgres::planner::planner_info::Planner;
-use postgres::text::from_server;
+use postgres::server_string::server_string_from_c;
 
 use crate::sql::fingerprint::fingerprint_cache;
 use crate::sql::fingerprint::options::read_criterion;
@@ -97,7 +97,8 @@ pub fn warn_of_window(planner: Planner, function: Oid, arguments: &[Expression])
     let serves = |index: &BandIndex| index.call.options.has_bands_for(&options);
     let other = text_indexes.first().filter(|_| !text_indexes.iter().any(serves))?;
     // SAFETY: get_func_name returns a palloc'd, NUL-terminated name, or null.
-    let function_name = unsafe { pg_sys::get_func_name(function).as_ref().map(|name| from_server(name)) }?.ok()?;
+    let function_name =
+        unsafe { pg_sys::get_func_name(function).as_ref().map(|name| server_string_from_c(name)) }?.ok()?;
     let consequence = "searches by the indexes, and a guard, compare the texts in another way";
     let hint = "Give these options in the criterion.";
     warn_of_other_index(&table, other.call.document, &function_name, "bands", consequence, hint)

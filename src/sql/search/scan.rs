@@ -7,7 +7,7 @@ use postgres::catalog::types::integer_value;
 use postgres::error::{raise, user_error};
 use postgres::expression::expressions;
 use postgres::ffi::NodeInstrumentation;
-use postgres::heap::computed::evaluate;
+use postgres::heap::prepared_expression::evaluate;
 use postgres::text::TextArgument;
 use simhash::criterion::TextCriterion;
 use simhash::fingerprint::options::Options;

@@ -57,7 +57,7 @@ impl ScopedTable {
         // The scan looks up the same values in all indexes.
         let serves = |index: &&I| {
             let mut equalities = equalities.iter().enumerate();
-            equalities.all(|(position, equality)| relation.looks_up(read(index).0, position, equality))
+            equalities.all(|(position, equality)| relation.can_look_up(read(index).0, position, equality))
         };
         let usable = scope_indexes().filter(serves).collect();
         let outer = equalities.iter().fold(outer, |outer, equality| outer.with(equality.outer));
@@ -122,7 +122,7 @@ fn scope_values(
     index: Oid,
 ) -> Option<Vec<Equality>> {
     let choose = |(position, equalities): (usize, &Vec<Equality>)| {
-        let usable = equalities.iter().filter(|equality| relation.looks_up(index, position, equality));
+        let usable = equalities.iter().filter(|equality| relation.can_look_up(index, position, equality));
         // Prefer a value that refers to no further relation.
         usable.min_by_key(|equality| !equality.outer.is_within(outer)).copied()
     };

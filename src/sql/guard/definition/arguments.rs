@@ -6,7 +6,7 @@
 
 use postgres::error::{Explain, Result, invalid_parameter};
 use postgres::json::{array, string};
-use postgres::text::from_unverified;
+use postgres::server_string::server_string_from_bytea;
 use postgres::trigger::protocol_violated;
 use simhash::error::shorten;
 
@@ -85,7 +85,7 @@ impl Arguments {
     pub fn parse_stored(bytes: &[u8]) -> Result<Self> {
         let texts = bytes
             .split_inclusive(|&byte| byte == 0)
-            .map(|text| from_unverified(text.strip_suffix(b"\0").unwrap_or(text)));
+            .map(|text| server_string_from_bytea(text.strip_suffix(b"\0").unwrap_or(text)));
         Self::parse(&texts.collect::<Result<Vec<_>>>()?)
     }
 

@@ -2,9 +2,11 @@
 
 use std::ffi::CString;
 
+use postgres::argument_length::check_argument_length;
 use postgres::error::Result;
+use postgres::server_string::server_string;
 use postgres::settings::{restoring_settings, search_path, set_locally, with_fixed_settings};
-use postgres::text::{RawText, check_length, from_bytes};
+use postgres::text::RawText;
 
 /// An expression or a condition as SQL, with the search path under which it is parsed.
 pub struct AskedSql {
@@ -17,8 +19,8 @@ impl AskedSql {
     /// Reads the argument of this name of an SQL function; None for NULL.
     pub fn read(argument: Option<RawText<'_>>, name: &str) -> Result<Option<Self>> {
         let Some(sql) = argument else { return Ok(None) };
-        check_length(sql, name)?;
-        Ok(Some(Self { sql: from_bytes(sql)?, search_path: Some(search_path()) }))
+        check_argument_length(sql, name)?;
+        Ok(Some(Self { sql: server_string(sql)?, search_path: Some(search_path()) }))
     }
 
     /// SQL from the arguments of a trigger.

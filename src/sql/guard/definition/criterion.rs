@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use postgres::error::{ErrorReport, Explain, Result, invalid_parameter};
 use postgres::json::{RawJsonb, to_json_text};
-use postgres::text::to_server;
+use postgres::server_string::to_server_cstring;
 use serde_json::Value;
 use simhash::criterion::{CriterionDocument, TextCriterion};
 use simhash::error::shorten;
@@ -72,7 +72,7 @@ impl GuardedTexts {
 }
 
 fn parse_document(json: &str) -> Result<CriterionDocument> {
-    read_criterion(JsonDocument::Text(to_server(json)?.to_bytes()))
+    read_criterion(JsonDocument::Text(to_server_cstring(json)?.to_bytes()))
 }
 
 /// The criterion argument of a command. Keys that it omits take their defaults from the indexes.

@@ -10,7 +10,7 @@ use postgres::catalog::column::Column;
 use postgres::catalog::partition::PartitionTree;
 use postgres::catalog::relation::{NO_LOCK, Relation};
 use postgres::error::{Explain, Result, not_supported, user_error};
-use postgres::text::from_bytes;
+use postgres::server_string::server_string;
 use postgres::trigger::{RowEvent, table_of_original};
 use simhash::search::lock_keys::Secret;
 
@@ -48,8 +48,11 @@ impl Guard {
     /// Makes the guard of the event's trigger, which executes `function`. An error if the guard could not decide: a
     /// column is missing, a table cannot be searched, or Citus stores its rows where the guard does not see them.
     pub fn new(function: Oid, identity: Identity, event: &RowEvent) -> Result<Self> {
-        let arguments =
-            identity.arguments.iter().map(|argument| from_bytes(argument.to_bytes())).collect::<Result<Vec<_>, _>>()?;
+        let arguments = identity
+            .arguments
+            .iter()
+            .map(|argument| server_string(argument.to_bytes()))
+            .collect::<Result<Vec<_>, _>>()?;
         let arguments = Arguments::parse(&arguments)?;
         let Arguments { source, mark_column, scope, .. } = &arguments;
         check_columns(event, column_name(source).iter().chain(mark_column).chain(scope))?;

@@ -8,7 +8,7 @@ use std::ffi::CStr;
 
 use pgrx::pg_sys::Oid;
 use postgres::built_in::{DependsOn, foreign_code};
-use postgres::catalog::column::with_generated_columns_replaced;
+use postgres::catalog::column::replace_generated_columns;
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Explain, Result, not_supported};
 use postgres::expression::{Expression, StoredExpression};
@@ -105,7 +105,7 @@ pub struct GuardExpression {
 impl GuardExpression {
     fn new(table: &Relation, argument: &'static CStr, value: Expression, schema: ExtensionSchema) -> Result<Self> {
         let for_new_row = with_plain_columns(table, value);
-        let for_stored_row = with_generated_columns_replaced(table, value, |column| !column.is_stored);
+        let for_stored_row = replace_generated_columns(table, value, |column| !column.is_stored);
         Ok(Self {
             table: table.oid(),
             argument,

@@ -6,13 +6,13 @@ use std::ffi::{CStr, CString};
 
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
-use postgres::catalog::column::with_generated_columns_replaced;
+use postgres::catalog::column::replace_generated_columns;
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Explain, Result, user_error};
 use postgres::expression::Expression;
 use postgres::row_expression::{Argument, parse_value};
+use postgres::server_string::to_server_cstring;
 use postgres::settings::with_fixed_settings;
-use postgres::text::to_server;
 
 use super::distribution::user_name_of;
 
@@ -27,7 +27,7 @@ pub fn parse_asked(table: &Relation, sql: &str) -> Result<Expression> {
 /// passed no argument.
 pub fn error_context(table: &Relation, argument: &CStr) -> Result<CString> {
     let (argument, table) = (argument.to_string_lossy(), user_name_of(table)?);
-    to_server(&format!(
+    to_server_cstring(&format!(
         "argument \"{argument}\" of the guard of table \"{table}\"; if the table has changed, call simhash_guard again"
     ))
 }
@@ -70,7 +70,7 @@ pub fn column_name(sql: &str) -> Option<String> {
 
 /// The expression with all generated columns replaced by their generation expressions, which give the same value.
 pub fn with_plain_columns(table: &Relation, expression: Expression) -> Expression {
-    with_generated_columns_replaced(table, expression, |column| column.is_generated)
+    replace_generated_columns(table, expression, |column| column.is_generated)
 }
 
 /// Refuses a partition in which the source has another expression: a generated column of the partition may have one.

@@ -22,7 +22,8 @@ use postgres::catalog::target::Target;
 use postgres::error::{Explain, Result, invalid_parameter, raise, user_error};
 use postgres::heap::row::Row;
 use postgres::json::RawJsonb;
-use postgres::text::{RawText, text_from_server_string, text_from_utf8};
+use postgres::server_string::text_from_server_string;
+use postgres::text::{RawText, text_from_utf8};
 use simhash::criterion::TextCriterion;
 
 use self::common_words::report_common_words;

@@ -8,7 +8,7 @@ use postgres::catalog::target::Target;
 use postgres::error::Result;
 use postgres::heap::row::{Row, TableSlot};
 use postgres::query::Query;
-use postgres::text::to_server;
+use postgres::server_string::to_server_cstring;
 use simhash::random::GOLDEN_RATIO;
 
 use crate::sql::guard::definition::searched_table::SearchedTable;
@@ -79,7 +79,7 @@ fn sample_pages(tables: &[(&Target, &SearchedTable)], percent: f32, limit: i64) 
     let mut sampled = Vec::new();
     for (position, (table, _)) in tables.iter().enumerate() {
         let left = limit - sampled.len() as i64;
-        let query = Query::parse(to_server(&format!(
+        let query = Query::parse(to_server_cstring(&format!(
             "SELECT t.ctid FROM ONLY {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) LIMIT {left}",
             table.sql()?,
         ))?)?;

@@ -74,7 +74,7 @@ impl Disclosure {
     /// The report as a JSON object for programs, in ASCII: `{"key": {"id": 42}, "resemblance": 0.980}`, or with the
     /// member `distance`. Members that may not be reported are left out, as is a key that is too long.
     pub fn to_json(&self) -> String {
-        let key = self.key.as_ref().map(|(_, key)| json::ascii(key)).filter(|key| key.len() <= MAX_KEY_BYTES);
+        let key = self.key.as_ref().map(|(_, key)| json::to_ascii(key)).filter(|key| key.len() <= MAX_KEY_BYTES);
         let closeness = self.closeness.map(|closeness| match closeness {
             Closeness::Resemblance(resemblance) => ("resemblance", format!("{resemblance:.3}")),
             Closeness::Distance(distance) => ("distance", distance.to_string()),

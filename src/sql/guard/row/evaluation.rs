@@ -15,7 +15,7 @@ use pgrx::pg_sys::{Datum, Oid};
 use pgrx::prelude::*;
 use postgres::catalog::relation::{Relation, may_select_rows};
 use postgres::error::{Result, raise};
-use postgres::heap::computed::Computed;
+use postgres::heap::prepared_expression::PreparedExpression;
 use postgres::heap::row::{Row, TableSlot};
 use postgres::raised::raise_without_values;
 use postgres::settings::with_fixed_times;
@@ -35,7 +35,7 @@ pub struct Evaluator {
     /// Memory that lives as long as the statement, and identifies it.
     memory: pg_sys::MemoryContext,
     /// The expressions that have been evaluated, by their tables, the guard's arguments and the kind of rows.
-    prepared: RefCell<HashMap<(Oid, &'static CStr, RowKind), Rc<Computed>>>,
+    prepared: RefCell<HashMap<(Oid, &'static CStr, RowKind), Rc<PreparedExpression>>>,
 }
 
 /// Whether an expression is evaluated as for a new row, or as for a stored one.
@@ -179,7 +179,7 @@ impl Evaluator {
     }
 
     /// Makes an expression ready to be evaluated. Call this under the settings of the evaluation: it folds constants.
-    fn prepare(&self, expression: &GuardExpression, kind: RowKind) -> Rc<Computed> {
+    fn prepare(&self, expression: &GuardExpression, kind: RowKind) -> Rc<PreparedExpression> {
         let key = (expression.table, expression.argument, kind);
         if let Some(prepared) = self.prepared.borrow().get(&key) {
             return prepared.clone();
@@ -188,7 +188,7 @@ impl Evaluator {
             RowKind::New => &expression.for_new_row,
             RowKind::Stored => &expression.for_stored_row,
         };
-        let prepared = Rc::new(self.in_memory(|| Computed::new(tree.read())));
+        let prepared = Rc::new(self.in_memory(|| PreparedExpression::new(tree.read())));
         self.prepared.borrow_mut().insert(key, prepared.clone());
         prepared
     }

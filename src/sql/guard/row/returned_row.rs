@@ -11,7 +11,7 @@ use postgres::error::{ErrorReport, Explain, Result, user_error};
 use postgres::heap::row::Row;
 use postgres::raised::{ErrorNames, raise_with_names};
 use postgres::row_movement::may_complete_move;
-use postgres::text::to_server;
+use postgres::server_string::to_server_cstring;
 use postgres::trigger::RowEvent;
 
 use super::disclosure::Disclosure;
@@ -81,10 +81,10 @@ fn reject(NewRow { statement, event }: NewRow<'_>, disclosure: &Disclosure) -> R
     const CODE: PgSqlErrorCode = PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION;
     let (table, name) = user_names_of(&event.table(), event.trigger_name()?)?;
     let names = ErrorNames {
-        schema: to_server(&schema_name(event.table().schema())?)?,
-        table: to_server(&table)?,
-        constraint: to_server(&name)?,
-        data_type: to_server(&disclosure.to_json())?,
+        schema: to_server_cstring(&schema_name(event.table().schema())?)?,
+        table: to_server_cstring(&table)?,
+        constraint: to_server_cstring(&name)?,
+        data_type: to_server_cstring(&disclosure.to_json())?,
     };
     let mut hint = "Skip the row, or change the existing one.".to_owned();
     if let Some(unless) = &statement.guard.unless {
