@@ -15,7 +15,7 @@ use postgres::memory::OnDrop;
 
 use super::pending_row::PendingRow;
 use super::registration::Registration;
-use crate::sql::guard::definition::guard::Identity;
+use crate::sql::guard::definition::guard::GuardIdentity;
 
 /// The row that a statement is storing into a guarded table.
 pub struct CurrentRow {
@@ -23,7 +23,7 @@ pub struct CurrentRow {
     memory: pg_sys::MemoryContext,
     /// The subtransaction in which the statement runs.
     subtransaction: pg_sys::SubTransactionId,
-    guard: Identity,
+    guard: GuardIdentity,
     pub registration: RefCell<Registration>,
     /// The row itself, once the guard has accepted it.
     pub pending: RefCell<Option<PendingRow>>,
@@ -38,7 +38,7 @@ thread_local! {
 
 /// The current row of a guard in the statement with this memory context. All partitions of a table share it: PostgreSQL
 /// stores or drops a row before the trigger fires for the next one.
-pub fn current_row(memory: pg_sys::MemoryContext, guard: Identity) -> Rc<CurrentRow> {
+pub fn current_row(memory: pg_sys::MemoryContext, guard: GuardIdentity) -> Rc<CurrentRow> {
     if !HAS_CALLBACK.replace(true) {
         // SAFETY: the callback is a function of this library, which is never unloaded.
         unsafe { pg_sys::RegisterSubXactCallback(Some(subtransaction_ended), std::ptr::null_mut()) };

@@ -28,13 +28,13 @@ use crate::sql::guard::definition::searched_table::{Lookup, SearchedTable};
 use crate::sql::guard::definition::searched_texts::SearchedTexts;
 use crate::sql::lookup::text_keys::TextKeys;
 
-/// Evaluates the expressions of one guard, and prepares each once for a statement.
+/// Evaluates the expressions of one guard, and prepares each once in a statement.
 pub struct Evaluator {
     /// The name of the guard, for errors.
     guard: String,
-    /// Memory that lives as long as the statement, and identifies it.
+    /// The statement's memory context.
     memory: pg_sys::MemoryContext,
-    /// The expressions that have been evaluated, by their tables, the guard's arguments and the kind of rows.
+    /// The prepared expressions, by their tables, the guard's arguments and the kind of rows.
     prepared: RefCell<HashMap<(Oid, &'static CStr, RowKind), Rc<Computed>>>,
 }
 
@@ -63,8 +63,8 @@ impl Evaluator {
         unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| allocate()) }
     }
 
-    /// Forgets the expressions of a guard whose definition has changed.
-    pub fn forget(&mut self) {
+    /// Forgets the prepared expressions. Call this when the definition of the guard has changed.
+    pub fn forget_expressions(&mut self) {
         self.prepared.take();
     }
 

@@ -96,7 +96,7 @@ impl NearQuery<'_> {
         let table = Relation::open(searched.oid);
         let slot = TableSlot::new(&table);
         // SAFETY: the indexes compare the scope columns as their types do, as was checked when they were read.
-        let leading_keys = unsafe { searched.scope.keys(searched.leading_scope_positions(), &self.scope) };
+        let leading_keys = unsafe { searched.scope.scan_keys(searched.leading_scope_positions(), &self.scope) };
         let walk = DirtyWalk {
             table: &table,
             slot: &slot,

@@ -77,7 +77,7 @@ impl Statement {
         let has_changed = !Rc::ptr_eq(&guard, &self.guard);
         if has_changed {
             self.position = guard.position_of(&event.table())?;
-            self.evaluator.forget();
+            self.evaluator.forget_expressions();
             self.guard = guard;
         }
         Ok(has_changed)
