@@ -1,15 +1,16 @@
-//! The caches of the last texts: a row costs one fingerprint, whatever number of columns use it, and a text that is
-//! compared with many others is read once.
+//! The caches of the last texts: a row costs one fingerprint, however many columns use it, and a text that is compared
+//! with many others is read once.
 
 mod tests {
     use std::cell::Cell;
     use std::thread::LocalKey;
 
-    use crate::sql::fingerprint::fingerprint_cache::COMPUTED;
-    use crate::sql::fingerprint::resemblance::PREPARED;
     use pgrx::prelude::*;
 
-    /// By how much a statement increases a counter.
+    use crate::sql::fingerprint::fingerprint_cache::COMPUTED;
+    use crate::sql::fingerprint::resemblance::PREPARED;
+
+    /// Runs a statement. Returns by how much it increases a counter.
     fn increase_of(counter: &'static LocalKey<Cell<usize>>, statement: &str) -> usize {
         let before = counter.get();
         Spi::run(statement).expect(statement);
@@ -50,6 +51,7 @@ mod tests {
             let insert = format!("INSERT INTO docs SELECT body FROM sources WHERE storage = '{storage}'");
             assert_eq!(count_computed(&insert), 10, "{storage}");
         }
+        // 100 short documents, and 10 of each storage.
         assert_eq!(count_computed("UPDATE docs SET body = body || ' again'"), 140);
     }
 
@@ -57,7 +59,7 @@ mod tests {
     #[pg_extern(sql = false)]
     fn indexed_row_costs_one_summary() {
         Spi::run("CREATE TABLE docs (body text); SELECT simhash_index('docs', 'body', bands => 12)").expect("a table");
-        // The first row shows how many bands there are.
+        // By the first row, the cache learns how many bands are used.
         Spi::run("INSERT INTO docs VALUES ('the first document')").expect("a row");
         assert_eq!(count_computed("INSERT INTO docs SELECT 'document ' || n FROM generate_series(1, 100) AS n"), 100);
     }
@@ -111,7 +113,7 @@ mod tests {
         }
     }
 
-    /// Bands are computed for the texts that resemble each other only, and for the searched text once.
+    /// Bands are computed only for the 10 texts that resemble the searched text, and for that text.
     #[pg_extern(sql = false)]
     fn near_texts_cost_bands_once() {
         Spi::run(
