@@ -24,8 +24,8 @@ pub struct ExistingGuard {
     pub tgenabled: u8,
 }
 
-/// The guard of a table; None if it has none. An error if the trigger of this name is no guard, or if the guard's trigger
-/// has another name.
+/// The guard of a table; None if it has none. An error if the trigger of this name is no guard, or if the guard's
+/// trigger has another name.
 pub fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<ExistingGuard>> {
     let relation = table.open();
     // SAFETY: a trigger has a NUL-terminated name.

@@ -82,8 +82,8 @@ fn simhash_unguard(target: Option<pg_sys::Oid>, call: Call<'_>) -> Result<()> {
     })
 }
 
-/// The arguments of `simhash_guard`. None stands for the existing guard's value or, without a guard, for the default. An
-/// empty text stands for no value.
+/// The arguments of `simhash_guard`. None stands for the existing guard's value or, without a guard, for the default.
+/// An empty text stands for no value.
 struct AskedGuard {
     schema: ExtensionSchema,
     action: Option<Action>,

@@ -84,7 +84,7 @@ fn find_source_in(
     let choices = sources.map(|source| source_sql(table, source)).collect::<Result<BTreeSet<_>>>()?;
     match &Vec::from_iter(choices)[..] {
         [source] if texts.is_empty() => Ok((source.clone(), GuardCriterion::Distance(asked.for_fingerprints()?))),
-        [source] => Ok((source.clone(), GuardCriterion::Texts(find_criterion(table, source, &texts, asked)?))),
+        [source] => Ok((source.clone(), GuardCriterion::Texts(criterion_of(table, source, &texts, asked)?))),
         [] => Err(not_indexed(table, named, fingerprinted_text, asked)?),
         several => Err(ambiguous(table, several)?),
     }
@@ -118,12 +118,7 @@ fn indexed_texts(table: &Relation, named: Option<Expression>) -> Result<Vec<Inde
 
 /// The criterion for a source whose bands are indexed, with the options of its indexes. An error unless these indexes
 /// serve the user's criterion, and give exactly one criterion.
-fn find_criterion(
-    table: &Relation,
-    source: &str,
-    texts: &[IndexedText],
-    asked: &AskedCriterion,
-) -> Result<GuardedTexts> {
+fn criterion_of(table: &Relation, source: &str, texts: &[IndexedText], asked: &AskedCriterion) -> Result<GuardedTexts> {
     let mut served = Vec::new();
     for text in texts {
         let guarded = asked.for_texts(&text.options_json)?;

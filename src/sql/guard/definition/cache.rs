@@ -17,7 +17,8 @@ use postgres::trigger::RowEvent;
 
 use super::guard::{Guard, GuardIdentity};
 
-/// The limit on the triggers in the cache: enough for the partitions of several tables. Beyond it, the cache is emptied.
+/// The limit on the triggers in the cache: enough for the partitions of several tables. Beyond it, the cache is
+/// emptied.
 const MAX_CACHED_TRIGGERS: usize = 4096;
 
 thread_local! {
@@ -61,7 +62,16 @@ pub fn guard_of_trigger(function: Oid, event: &RowEvent, previous: Option<&Rc<Gu
 /// A replaced trigger has the same OID, and a running statement still fires the old trigger: the arguments distinguish
 /// the two.
 fn find_or_make(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
-    register_callbacks();
+    if !HAS_CALLBACKS.replace(true) {
+        use pg_sys::SysCacheIdentifier::{ENUMOID, PROCOID};
+        // SAFETY: the callbacks are functions of this library, which is never unloaded.
+        unsafe {
+            pg_sys::CacheRegisterRelcacheCallback(Some(relation_changed), Datum::null());
+            for cache in [PROCOID, ENUMOID] {
+                pg_sys::CacheRegisterSyscacheCallback(cache as _, Some(function_or_enum_changed), Datum::null());
+            }
+        }
+    }
     drop_outdated();
     let trigger = event.trigger().tgoid;
     let has_arguments = |guard: &&Rc<Guard>| guard.identity.has_arguments_of(event);
@@ -79,21 +89,6 @@ fn find_or_make(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
         guards.entry(trigger).or_default().push(guard.clone());
     });
     Ok(guard)
-}
-
-/// Registers the callbacks below, once in a session.
-fn register_callbacks() {
-    use pg_sys::SysCacheIdentifier::{ENUMOID, PROCOID};
-    if HAS_CALLBACKS.replace(true) {
-        return;
-    }
-    // SAFETY: the callbacks are functions of this library, which is never unloaded.
-    unsafe {
-        pg_sys::CacheRegisterRelcacheCallback(Some(relation_changed), Datum::null());
-        for cache in [PROCOID, ENUMOID] {
-            pg_sys::CacheRegisterSyscacheCallback(cache as _, Some(function_or_enum_changed), Datum::null());
-        }
-    }
 }
 
 /// Drops the guards that depend on relations whose definition may have changed.

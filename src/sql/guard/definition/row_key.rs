@@ -15,11 +15,7 @@ use crate::sql::lookup::text_keys::TextKeys;
 #[derive(Clone)]
 pub enum RowKey {
     Text(TextKeys),
-    Fingerprint {
-        value: u64,
-        /// The largest distance of near fingerprints.
-        max_distance: i32,
-    },
+    Fingerprint { value: u64, max_distance: i32 },
 }
 
 impl RowKey {

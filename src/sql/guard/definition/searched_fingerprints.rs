@@ -17,14 +17,12 @@ use crate::sql::indexed::layouts::{Layout, ScopedBlock, blocks_in, layout_blocks
 
 /// The layouts by which a guard looks up the fingerprints of a table. Their indexes have the same leading columns.
 pub struct SearchedFingerprints {
-    /// The largest distance of near fingerprints.
     pub max_distance: i32,
     /// The positions, in the guard's scope, of the leading columns: those that the indexes have before the block.
     pub leading_scope_positions: Vec<usize>,
     /// An estimate of the number of rows that have the new row's values in the leading columns.
     pub rows: f64,
     pub layouts: Vec<Layout>,
-    /// The work that is expected of a search.
     expected_work: ExpectedWork,
 }
 

@@ -33,7 +33,6 @@ pub struct SearchedTable {
     pub mark: Option<MarkColumn>,
 }
 
-/// The way in which near rows are looked up.
 pub enum Lookup {
     Texts(SearchedTexts),
     Fingerprints(SearchedFingerprints),

@@ -18,7 +18,8 @@ use super::source::{source_sql, with_plain_columns};
 use crate::sql::indexed::source::shown_literal;
 use crate::sql::lookup::band_indexes::{BandIndex, Bands, band_indexes};
 
-/// The indexes by which a guard looks up the texts of a table, with the same leading columns, and how it compares texts.
+/// The indexes by which a guard looks up the texts of a table, with the same leading columns, and how it compares
+/// texts.
 pub struct SearchedTexts {
     pub criterion: TextCriterion,
     pub options: Options,

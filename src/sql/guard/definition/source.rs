@@ -53,8 +53,8 @@ pub fn as_text(source: Expression) -> Option<Expression> {
     source.coerced_to(pg_sys::TEXTOID).filter(|_| is_text)
 }
 
-/// A source as a fingerprint, in a column or computed by an expression; None if its type is not `bigint`, or a domain of
-/// it. An error if the fingerprint is in a virtual generated column.
+/// A source as a fingerprint, in a column or computed by an expression; None if its type is not `bigint`, or a domain
+/// of it. An error if the fingerprint is in a virtual generated column.
 pub fn as_fingerprint(table: &Relation, source: Expression) -> Result<Option<RowValue>> {
     // SAFETY: getBaseType looks up a system cache; the type of an expression exists.
     if unsafe { pg_sys::getBaseType(source.value_type()) } != pg_sys::INT8OID {

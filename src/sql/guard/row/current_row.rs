@@ -45,8 +45,8 @@ pub fn current_row(memory: pg_sys::MemoryContext, guard: GuardIdentity) -> Rc<Cu
     }
     CURRENT_ROWS.with_borrow_mut(|rows| {
         rows.retain(|row| row.strong_count() > 0);
-        let is_same = |row: &Rc<CurrentRow>| row.memory == memory && row.guard == guard;
-        if let Some(row) = rows.iter().filter_map(Weak::upgrade).find(is_same) {
+        let is_of_statement = |row: &Rc<CurrentRow>| row.memory == memory && row.guard == guard;
+        if let Some(row) = rows.iter().filter_map(Weak::upgrade).find(is_of_statement) {
             return row;
         }
         // SAFETY: a trigger function runs in a transaction.

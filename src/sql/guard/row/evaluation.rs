@@ -68,7 +68,8 @@ impl Evaluator {
         self.prepared.take();
     }
 
-    /// Evaluates the source and the condition `among` on the first row of each table, so that an error shows now.
+    /// Evaluates the source and the condition `among` on the first row of each table, so that their errors show when
+    /// the guard is created or listed, and not only when a row is written.
     pub fn try_stored_rows(&self, tables: &[SearchedTable]) -> Result<()> {
         for searched in tables {
             let table = Relation::open(searched.oid);
@@ -85,7 +86,8 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The key by which the rows near a row are looked up; None if the row's source is NULL, or has no word.
+    /// The key by which the rows near a row are looked up; None if the row's source is NULL, or has no word. The keys
+    /// of stored texts are not cached, so that the new text stays in the cache.
     pub fn key(&self, searched: &SearchedTable, row: Row<'_>, kind: RowKind) -> Result<Option<RowKey>> {
         match &searched.lookup {
             Lookup::Texts(SearchedTexts { criterion, options, .. }) => {

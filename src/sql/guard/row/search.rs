@@ -2,10 +2,8 @@
 //!
 //! The search reads the indexes directly, whatever the planner would choose: see [`DirtyWalk`].
 //!
-//! Texts that share a band are probably alike, but need not be. A guard that drops a row because of a band alone loses
-//! somebody's text. So it compares the text of each row that it finds with the new text
-//! ([`simhash::fingerprint::resemblance`]). For example, two letters that share a template may have a resemblance of
-//! 0.7: both are stored. With an added line, a letter has 0.97 and is a copy.
+//! Texts that share a band are probably alike, but need not be: two letters that share a template are not copies. So
+//! the search compares the text of each row that it finds with the new text ([`simhash::fingerprint::resemblance`]).
 
 use std::cell::{Cell, LazyCell, OnceCell, RefCell};
 use std::collections::HashSet;
@@ -218,7 +216,6 @@ impl Wanted {
 #[derive(Clone, Copy, PartialEq)]
 pub enum Closeness {
     Resemblance(f64),
-    /// The number of bits in which the fingerprints differ.
     Distance(u32),
 }
 
