@@ -31,8 +31,6 @@ mod tests {
         code.expect("a result")
     }
 
-    const AMPLE_KILOBYTES: u64 = 300 << 10;
-
     /// Runs a statement with each of these amounts of memory, and then with ample memory. It must fail at least
     /// `min_failures` times, each time with the error for a lack of memory.
     fn check_lack_of_memory(statement: &str, kilobytes: impl Iterator<Item = u64>, min_failures: usize) {
@@ -49,7 +47,7 @@ mod tests {
         let codes: Vec<_> = kilobytes.map(|kilobytes| sqlstate_with_kilobytes(kilobytes, statement)).collect();
         assert!(codes.iter().flatten().all(|code| code == "53200"), "{statement}: {codes:?}");
         assert!(codes.iter().flatten().count() >= min_failures, "{statement}: {codes:?}");
-        assert_eq!(sqlstate_with_kilobytes(AMPLE_KILOBYTES, statement), None, "{statement}");
+        assert_eq!(sqlstate_with_kilobytes(300 << 10, statement), None, "{statement}");
     }
 
     #[pg_extern(sql = false)]

@@ -37,10 +37,9 @@ pub fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<Exis
         let Some(other) = triggers(&relation).iter().find(executes) else { return Ok(None) };
         let name = from_bytes(name_of(other))?;
         let message = format!("table \"{}\" has a guard of another name, \"{name}\"", table.name);
-        let rename_sql =
-            format!("ALTER TRIGGER {} ON {} RENAME TO {TRIGGER_NAME}", quote_identifier(name), table.sql()?);
+        let sql = format!("ALTER TRIGGER {} ON {} RENAME TO {TRIGGER_NAME}", quote_identifier(name), table.sql()?);
         return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
-            .with_hint(format!("Drop the trigger, or run {rename_sql}.")));
+            .with_hint(format!("Drop the trigger, or run {sql}.")));
     };
     if !executes(&guard) {
         let message = format!(

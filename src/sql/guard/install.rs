@@ -9,9 +9,7 @@ use pgrx::{AnyArray, PgMemoryContexts};
 use postgres::arrays::column_names;
 use postgres::call::Call;
 use postgres::catalog::column::Column;
-use postgres::catalog::relation::{
-    ACCESS_EXCLUSIVE, ForeignKey, Relation, SHARE_ROW_EXCLUSIVE, foreign_keys, relation_name,
-};
+use postgres::catalog::relation::{ACCESS_EXCLUSIVE, Relation, SHARE_ROW_EXCLUSIVE, foreign_keys, relation_name};
 use postgres::catalog::target::Target;
 use postgres::error::{ErrorReport, Explain, Result, invalid_parameter, notice, user_error};
 use postgres::heap::primary_key::PrimaryKey;
@@ -186,8 +184,9 @@ fn resolve_mark_column(arguments: &Arguments, relation: &Relation, searched: &mu
 /// without its counterpart.
 fn warn_of_shared_key(table: &Target, relation: &Relation) -> Result<()> {
     let key: HashSet<_> = PrimaryKey::read(relation)?.columns().map(|column| column.attnum).collect();
-    let is_primary_key = |foreign: &ForeignKey| foreign.columns.iter().copied().collect::<HashSet<_>>() == key;
-    let Some(shared) = foreign_keys(relation).into_iter().find(is_primary_key) else { return Ok(()) };
+    let is_primary_key = |columns: &[i16]| columns.iter().copied().collect::<HashSet<_>>() == key;
+    let mut foreign_keys = foreign_keys(relation).into_iter();
+    let Some(shared) = foreign_keys.find(|foreign| is_primary_key(&foreign.columns)) else { return Ok(()) };
     let other = relation_name(shared.referenced)?.unwrap_or_default();
     let message = format!("skipped rows of table \"{}\" leave rows of table \"{other}\" behind", table.name);
     user_error(PgSqlErrorCode::ERRCODE_WARNING, message)

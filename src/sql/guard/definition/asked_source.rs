@@ -180,8 +180,7 @@ fn named_fingerprints(table: &Relation, source: Expression) -> Result<Vec<RowVal
 /// The generated column whose value is this text; None if there is none.
 fn generated_column_of(table: &Relation, text: Expression) -> Option<Expression> {
     let text = with_plain_columns(table, text);
-    let has_text =
-        |column: &Column| column.generation(table).and_then(as_text).is_some_and(|generation| generation.equals(text));
+    let has_text = |column: &Column| column.generation(table).and_then(as_text).is_some_and(|own| own.equals(text));
     Column::all(table).find(has_text)?.as_variable()
 }
 

@@ -13,7 +13,6 @@ use postgres::settings::with_fixed_settings;
 use super::asked_sql::AskedSql;
 use super::source::{error_context, with_plain_columns};
 
-/// The names of the guard's arguments.
 pub const AMONG: &CStr = c"among";
 pub const UNLESS: &CStr = c"unless";
 

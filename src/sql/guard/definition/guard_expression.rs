@@ -37,17 +37,15 @@ impl GuardExpressions {
         if let GuardCriterion::Texts(_) = arguments.criterion {
             source = as_text(source).ok_or_else(|| not_a_text(table))?;
         }
+        let new = |argument, expression| GuardExpression::new(table, argument, expression, schema);
         let among = arguments.among.as_ref().map(|sql| {
-            GuardExpression::new(table, AMONG, parse_condition(table, sql, AMONG)?, schema)?.checked_for_stored_rows(
+            new(AMONG, parse_condition(table, sql, AMONG)?)?.checked_for_stored_rows(
                 "Put the condition into a stored column, which may be generated: among => 'live'.",
             )
         });
-        let unless = arguments
-            .unless
-            .as_ref()
-            .map(|sql| GuardExpression::new(table, UNLESS, parse_unless(table, sql, schema)?, schema));
+        let unless = arguments.unless.as_ref().map(|sql| new(UNLESS, parse_unless(table, sql, schema)?));
         let expressions = Self {
-            source: GuardExpression::new(table, SOURCE, source, schema)?.checked_for_stored_rows(
+            source: new(SOURCE, source)?.checked_for_stored_rows(
                 "Put the text into a stored generated column, and index and guard that column.",
             )?,
             among: among.transpose()?,

@@ -23,18 +23,13 @@ pub struct MarkColumn {
 impl MarkColumn {
     /// A column that marks rows of a table with this primary key, within this scope; None if it cannot store the keys.
     pub fn new(primary_key: &PrimaryKey, scope: &GuardScope, column: &Column) -> Option<Self> {
+        let &Column { attnum, data_type, type_modifier, .. } = column;
         let key: Vec<_> = primary_key.columns().collect();
-        let has_key_type = |position: &usize| {
-            let Column { data_type, type_modifier, .. } = *key[*position];
-            (data_type, type_modifier) == (column.data_type, column.type_modifier)
-        };
+        let has_key_type =
+            |&position: &usize| (key[position].data_type, key[position].type_modifier) == (data_type, type_modifier);
         let position = identifying_column(&key, scope).filter(has_key_type);
-        let can_store_whole_key = column.data_type == pg_sys::JSONBOID && !key.is_empty();
-        (position.is_some() || can_store_whole_key).then_some(Self {
-            column: column.attnum,
-            data_type: column.data_type,
-            position,
-        })
+        let can_store_whole_key = data_type == pg_sys::JSONBOID && !key.is_empty();
+        (position.is_some() || can_store_whole_key).then_some(Self { column: attnum, data_type, position })
     }
 
     /// The mark that names the row with this primary key.

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{self, Datum, Oid, ScanKeyData};
 use pgrx::prelude::*;
 use postgres::built_in::is_allowed_type;
 use postgres::catalog::column::Column;
@@ -53,7 +53,7 @@ impl GuardScope {
     ///
     /// # Safety
     /// The index compares these columns as their types and collations do.
-    pub unsafe fn scan_keys(&self, positions: &[usize], values: &GuardScopeValues<'_>) -> Vec<pg_sys::ScanKeyData> {
+    pub unsafe fn scan_keys(&self, positions: &[usize], values: &GuardScopeValues<'_>) -> Vec<ScanKeyData> {
         let scan_key = |(attnum, &position): (i16, &usize)| {
             let ScopeColumn { column, equality, .. } = &self.0[position];
             // SAFETY: the function is the equality of the column's type, as in the index.
@@ -72,9 +72,9 @@ impl GuardScope {
         self.0.iter().zip(&values.values).all(|(scope, value)| match (row.value(scope.column.attnum), *value) {
             (None, None) => true,
             (Some(own), Some(other)) => {
+                let ScopeColumn { column, equality, .. } = scope;
                 // SAFETY: a guard's tables have columns of the same types. The function is the equality of this type.
-                let result =
-                    unsafe { pg_sys::OidFunctionCall2Coll(scope.equality, scope.column.collation, own, other) };
+                let result = unsafe { pg_sys::OidFunctionCall2Coll(*equality, column.collation, own, other) };
                 result != Datum::from(false)
             }
             _ => false,
@@ -106,19 +106,18 @@ impl ScopeColumn {
         }
         let flags = pg_sys::TYPECACHE_EQ_OPR | pg_sys::TYPECACHE_HASH_PROC;
         // SAFETY: the type of an existing column exists.
-        let type_entry = unsafe { &*pg_sys::lookup_type_cache(column.data_type, flags as i32) };
-        if type_entry.eq_opr == Oid::INVALID {
+        let entry = unsafe { &*pg_sys::lookup_type_cache(column.data_type, flags as i32) };
+        if entry.eq_opr == Oid::INVALID {
             let message = format!("column \"{name}\" of table \"{}\" has a type without equality", table.name()?);
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message));
         }
         // SAFETY: the type exists, and the type cache returned this operator, so it exists too.
-        let (base_type, equality) =
-            unsafe { (pg_sys::getBaseType(column.data_type), pg_sys::get_opcode(type_entry.eq_opr)) };
-        if !is_allowed_type(base_type) {
+        let (base, equality) = unsafe { (pg_sys::getBaseType(column.data_type), pg_sys::get_opcode(entry.eq_opr)) };
+        if !is_allowed_type(base) {
             return Err(refused_type(&column.type_name()?, "scope"));
         }
         // The type cache returns a hash function only if it agrees with the equality.
-        let hash_function = Some(type_entry.hash_proc).filter(|function| *function != Oid::INVALID);
+        let hash_function = Some(entry.hash_proc).filter(|function| *function != Oid::INVALID);
         Ok(Self { column, equality, hash_function })
     }
 }

@@ -10,7 +10,6 @@ use postgres::error::{ErrorReport, Explain, Result, user_error};
 use postgres::expression::Expression;
 use simhash::search::growth::{ExpectedWork, Growth};
 
-use super::row_key::RowKey;
 use super::scope::GuardScope;
 use super::source::as_fingerprint;
 use crate::sql::indexed::layouts::{Layout, ScopedBlock, blocks_in, layout_blocks, layouts_of};
@@ -47,7 +46,7 @@ impl SearchedFingerprints {
             !scoped.block.is_partial && scoped.has_default_equality && scoped.is_within(&columns)
         };
         let usable: Vec<_> = blocks.iter().filter(is_usable).collect();
-        let index_scopes: BTreeSet<_> = usable.iter().map(|scoped| &scoped.scope).collect();
+        let scopes: BTreeSet<_> = usable.iter().map(|scoped| &scoped.scope).collect();
         let all_rows = table.estimated_rows();
         // None if the indexes of a scope do not serve the distance, an error if they do so with too much work.
         let serve = |index_scope: &Vec<i16>| {
@@ -64,8 +63,7 @@ impl SearchedFingerprints {
             let leading_scope_positions = scope.positions(index_scope)?;
             Some(Ok(Self { max_distance, leading_scope_positions, rows, layouts, expected_work }))
         };
-        let (served, refused): (Vec<_>, Vec<_>) =
-            index_scopes.into_iter().rev().filter_map(serve).partition(Result::is_ok);
+        let (served, refused): (Vec<_>, Vec<_>) = scopes.into_iter().rev().filter_map(serve).partition(Result::is_ok);
         // If the indexes of two scopes cost the same, as in an empty table, take the scope with more columns.
         let cheapest = served.into_iter().flatten().min_by(|own, other| {
             let by_cost = own.expected_work.microseconds.total_cmp(&other.expected_work.microseconds);
@@ -73,11 +71,6 @@ impl SearchedFingerprints {
         });
         let no_index = || no_index(table, max_distance);
         cheapest.ok_or_else(|| refused.into_iter().find_map(Result::err).unwrap_or_else(no_index))
-    }
-
-    /// The key by which the rows near a row with this fingerprint are looked up.
-    pub fn key(&self, fingerprint: i64) -> RowKey {
-        RowKey::Fingerprint { value: fingerprint.cast_unsigned(), max_distance: self.max_distance }
     }
 }
 

@@ -18,7 +18,6 @@ use postgres::text::to_server;
 use super::distribution::user_name_of;
 use crate::sql::indexed::fingerprint_column::check_is_stored;
 
-/// The name of the guard's argument.
 pub const SOURCE: &CStr = c"source";
 
 /// Parses an expression of a table's columns under the current search path, in the current memory context.

@@ -31,11 +31,8 @@ pub fn each_sampled_row(
     mut read: impl FnMut(&SearchedTable, Row<'_>) -> Result<()>,
 ) -> Result<()> {
     let family = table.family(ACCESS_SHARE)?;
-    let members: Vec<_> = family
-        .iter()
-        .filter(|member| member.is_ordinary())
-        .filter_map(|member| Some((member, searched.iter().find(|searched| searched.oid == member.oid)?)))
-        .collect();
+    let members: Vec<_> =
+        family.iter().filter_map(|member| Some((member, searched.iter().find(|own| own.oid == member.oid)?))).collect();
     let mut sampled = sample_tids(&members, sample)?;
     // In the order of a hash. A tid has 48 bits.
     sampled.sort_by_key(|(position, tid)| {

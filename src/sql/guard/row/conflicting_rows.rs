@@ -12,7 +12,7 @@
 //! The guard does not lock that row. If it disappears, PostgreSQL stores the new row after all. So the new row is
 //! registered, and the guard searches for other near rows, as for any INSERT.
 
-use pgrx::pg_sys::{self, Datum, IndexInfo, ItemPointerData, Oid};
+use pgrx::pg_sys::{self, Datum, IndexInfo, ItemPointerData, Oid, ScanKeyData};
 use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::index::is_inferable;
 use postgres::catalog::relation::Relation;
@@ -30,8 +30,7 @@ pub struct UniqueIndexes {
     context: *mut pg_sys::ExprContext,
     /// Whether the INSERT may have to wait for a row that is only locked, because ON CONFLICT would update it.
     waits_for_locks: bool,
-    /// The columns that the indexes depend on, with generated columns replaced by those that they are computed from; 0
-    /// for the whole row.
+    /// The columns that the indexes depend on, directly or through generated columns; 0 for the whole row.
     attnums: Vec<i16>,
     /// None if no index depends on a stored generated column.
     generated: Option<GeneratedColumns>,
@@ -195,12 +194,7 @@ impl UniqueIndexes {
     ///
     /// # Safety
     /// The row belongs to the index's table, and `info` to the index.
-    unsafe fn scan_keys(
-        &self,
-        index: &Relation,
-        info: &mut IndexInfo,
-        new: Row<'_>,
-    ) -> Option<Vec<pg_sys::ScanKeyData>> {
+    unsafe fn scan_keys(&self, index: &Relation, info: &mut IndexInfo, new: Row<'_>) -> Option<Vec<ScanKeyData>> {
         let (mut values, mut nulls) = ([Datum::null(); MAX_INDEX_COLUMNS], [false; MAX_INDEX_COLUMNS]);
         // SAFETY: the caller passes a row of the index's table. No index has more columns than the arrays have
         // elements. A unique index has a collation and an equality for each of its keys.

@@ -9,7 +9,6 @@ use std::ffi::c_void;
 use std::rc::{Rc, Weak};
 
 use pgrx::PgMemoryContexts;
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 use postgres::memory::OnDrop;
 

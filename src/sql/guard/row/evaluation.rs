@@ -24,6 +24,7 @@ use postgres::text::TextArgument;
 use crate::sql::guard::definition::distribution::user_name_of;
 use crate::sql::guard::definition::guard_expression::{GuardExpression, GuardExpressions};
 use crate::sql::guard::definition::row_key::RowKey;
+use crate::sql::guard::definition::searched_fingerprints::SearchedFingerprints;
 use crate::sql::guard::definition::searched_table::{Lookup, SearchedTable};
 use crate::sql::guard::definition::searched_texts::SearchedTexts;
 use crate::sql::lookup::text_keys::TextKeys;
@@ -95,8 +96,9 @@ impl Evaluator {
                 let keys = self.with_text(searched, row, kind, |text| text_keys(text, *criterion, options))?;
                 Ok(keys.flatten().map(RowKey::Text))
             }
-            Lookup::Fingerprints(fingerprints) => {
-                Ok(self.fingerprint(searched, row, kind)?.map(|value| fingerprints.key(value)))
+            &Lookup::Fingerprints(SearchedFingerprints { max_distance, .. }) => {
+                let to_key = |value: i64| RowKey::Fingerprint { value: value.cast_unsigned(), max_distance };
+                Ok(self.fingerprint(searched, row, kind)?.map(to_key))
             }
         }
     }

@@ -79,16 +79,12 @@ fn may_be_duplicate(statement: &Statement, searched: &SearchedTable, candidate: 
     if searched.mark.as_ref().is_some_and(|mark| row.value(mark.column).is_some()) {
         return Ok(false);
     }
-    if searched.expressions.among.as_ref().is_some_and(|among| may_lose_value(candidate, among)) {
+    // A value that may vanish is not read: its transaction decides.
+    let may_lose_value = |among: &GuardExpression| candidate.may_lose(among.stored_row_columns.iter().copied());
+    if searched.expressions.among.as_ref().is_some_and(may_lose_value) {
         return Ok(true);
     }
     statement.evaluator.is_among(searched, row, RowKind::Stored)
-}
-
-/// Whether VACUUM may at any time remove a value that an expression reads of this version: see
-/// [`FoundVersion::may_lose`].
-fn may_lose_value(candidate: &FoundVersion, expression: &GuardExpression) -> bool {
-    candidate.may_lose(expression.stored_row_columns.iter().copied())
 }
 
 /// An error if the new row is near a row that another statement of this session is about to store. No search finds that
@@ -137,7 +133,8 @@ impl<'a> NearRows<'a> {
         match state {
             VersionState::Depends { .. } if self.awaited.is_some() => {}
             VersionState::Depends { on, .. } => {
-                let may_be_near = if may_lose_value(candidate, &searched.expressions.source) {
+                let may_be_near = if candidate.may_lose(searched.expressions.source.stored_row_columns.iter().copied())
+                {
                     !query.earlier_searches.is_refuted(searched, row)
                 } else {
                     query.closeness(searched, candidate)?.is_some()

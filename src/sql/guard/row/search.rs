@@ -62,22 +62,23 @@ impl NearQuery<'_> {
     ) -> Result<()> {
         for searched in tables {
             let mut show = |candidate: FoundVersion| show(searched, candidate);
-            if self.each_recent(searched, &mut show)?.is_break() || self.each_indexed(searched, &mut show)?.is_break() {
+            if self.each_original(searched, &mut show)?.is_break() || self.each_indexed(searched, &mut show)?.is_break()
+            {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Shows the rows that this session has found lately, and that may be near by their keys.
-    fn each_recent(&self, searched: &SearchedTable, show: &mut impl FnMut(FoundVersion) -> Flow) -> Flow {
-        let recent = searched.originals.near(self.key);
-        if recent.is_empty() {
+    /// Shows the originals of marked rows ([`SearchedTable::originals`]) that may be near by their keys.
+    fn each_original(&self, searched: &SearchedTable, show: &mut impl FnMut(FoundVersion) -> Flow) -> Flow {
+        let originals = searched.originals.near(self.key);
+        if originals.is_empty() {
             return Ok(Continue(()));
         }
         let table = Relation::open(searched.oid);
         let slot = TableSlot::new(&table);
-        for tid in recent {
+        for tid in originals {
             let Some(version) = fetch_present(&table, tid, &slot) else { continue };
             let (state, entry) = (VersionState::Present, version.row().tid());
             let candidate =
