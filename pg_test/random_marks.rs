@@ -65,15 +65,6 @@ mod tests {
         if near.is_empty() { vec![None] } else { near }
     }
 
-    fn mark_sql(mark: Option<i32>) -> String {
-        mark.map_or("NULL".to_owned(), |mark| mark.to_string())
-    }
-
-    /// A mark as an application may write it: NULL, or the key of any row.
-    fn random_mark(random: &mut Random, rows: &[ModelRow]) -> Option<i32> {
-        if rows.is_empty() || random.below(2) == 0 { None } else { Some(random.one_of(rows).id) }
-    }
-
     /// Runs random statements. If `sets_marks_by_hand`, some of them set marks or delete rows. If not, at any time no
     /// two unmarked rows are near each other, and each mark names an unmarked row.
     fn run_statements(seed: u64, sets_marks_by_hand: bool) {
@@ -114,8 +105,10 @@ mod tests {
         rows: &mut Vec<ModelRow>,
     ) -> (String, Option<(ModelRow, Vec<Option<i32>>)>) {
         let index = random.below(rows.len().max(1) as u64) as usize;
-        let new = ModelRow::new(number, random_text(random), random_mark(random, rows));
-        let mark = mark_sql(new.mark);
+        // An application may write any mark.
+        let written_mark = if rows.is_empty() || random.below(2) == 0 { None } else { Some(random.one_of(rows).id) };
+        let mark = written_mark.map_or("NULL".to_owned(), |mark| mark.to_string());
+        let new = ModelRow::new(number, random_text(random), written_mark);
         let kind = if rows.len() < 3 { 0 } else { random.below(if sets_marks_by_hand { 9 } else { 6 }) };
         if kind < 2 && rows.len() < 40 {
             let statement = format!("INSERT INTO marked VALUES ({number}, {number}, '{}', {mark})", new.text);

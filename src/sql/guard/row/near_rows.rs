@@ -125,16 +125,16 @@ fn is_near_pending(statement: &Statement, pending: &PendingRow, query: &NearQuer
 }
 
 impl<'a> NearRows<'a> {
-    /// If a row is close enough, stores it as the nearest one or, while a transaction decides whether it is present,
-    /// stores this transaction as the awaited one.
+    /// If a row is close enough, makes it the nearest one or, while a transaction decides whether it is present, makes
+    /// this transaction the awaited one. A text that cannot be read yet counts as close enough, unless it is refuted.
     fn consider(&mut self, searched: &'a SearchedTable, candidate: &FoundVersion, query: &NearQuery) -> Result<()> {
         let FoundVersion { version, state, entry, .. } = *candidate;
         let row = version.row();
         match state {
             VersionState::Depends { .. } if self.awaited.is_some() => {}
             VersionState::Depends { on, .. } => {
-                let may_be_near = if candidate.may_lose(searched.expressions.source.stored_row_columns.iter().copied())
-                {
+                let columns = searched.expressions.source.stored_row_columns.iter().copied();
+                let may_be_near = if candidate.may_lose(columns) {
                     !query.earlier_searches.is_refuted(searched, row)
                 } else {
                     query.closeness(searched, candidate)?.is_some()
