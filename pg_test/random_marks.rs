@@ -66,7 +66,7 @@ mod tests {
     }
 
     /// Runs random statements. If `sets_marks_by_hand`, some of them set marks or delete rows. If not, at any time no
-    /// two unmarked rows are near each other, and each mark names an unmarked row.
+    /// two unmarked rows are near each other, and each mark leads to an unmarked row.
     fn run_statements(seed: u64, sets_marks_by_hand: bool) {
         create_table();
         let (mut random, mut rows) = (Random(seed), Vec::<ModelRow>::new());

@@ -111,7 +111,7 @@ impl AskedGuard {
         report_common_words(&new.criterion, &searched, &evaluator, table)?;
         let arguments = new.to_texts()?;
         let is_unchanged =
-            existing.as_ref().is_some_and(|existing| existing.fires_before_each_row && existing.arguments == arguments);
+            existing.as_ref().is_some_and(|guard| guard.fires_before_each_row && guard.arguments == arguments);
         if let Some(guard) = existing.as_ref().filter(|guard| guard.is_clone && !is_unchanged) {
             return Err(already_guarded(guard, &table.name)?);
         }
@@ -223,7 +223,7 @@ fn report_installation(
     if !changes.is_empty() {
         report = report.with_detail(changes);
     }
-    if existing.is_some_and(|existing| !is_enabled(existing.tgenabled)) {
+    if existing.is_some_and(|guard| !is_enabled(guard.tgenabled)) {
         let enable_sql = format!("ALTER TABLE {} ENABLE TRIGGER {TRIGGER_NAME}", table.sql()?);
         report = report.with_hint(format!(
             "The trigger still does not fire in ordinary sessions. To enable it, run {enable_sql}."

@@ -207,19 +207,19 @@ fn not_indexed(
     if let Some(text) = fingerprinted_text
         && !indexed_texts(table, Some(text))?.is_empty()
     {
-        let (named, text) = (named.map_or(Ok("the source".to_owned()), to_sql)?, to_sql(text)?);
+        let (named_sql, text_sql) = (named.map_or(Ok("the source".to_owned()), to_sql)?, to_sql(text)?);
         let message =
-            format!("{named} in table \"{}\" is a fingerprint, and the criterion is for texts", table.name()?);
-        let hint = format!("Name the text as the source, {text}, whose bands are indexed; {OR_BY_DISTANCE}.");
+            format!("{named_sql} in table \"{}\" is a fingerprint, and the criterion is for texts", table.name()?);
+        let hint = format!("Name the text as the source, {text_sql}, whose bands are indexed; {OR_BY_DISTANCE}.");
         return Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message).with_hint(hint));
     }
     let (source, guarded) = (fingerprinted_text.or(named).or(first_text_column(table)), asked.for_texts("{}")?);
-    let source = source.map_or(Ok("...".to_owned()), to_sql)?;
-    let error = no_bands(table, &source, None, &guarded)?;
+    let sql = source.map_or(Ok("...".to_owned()), to_sql)?;
+    let error = no_bands(table, &sql, None, &guarded)?;
     if fingerprinted_text.is_none() {
         return Ok(error);
     }
-    Ok(error.with_hint(format!("Run {}, {OR_BY_DISTANCE}.", index_call_sql(&table.name()?, &source, &guarded))))
+    Ok(error.with_hint(format!("Run {}, {OR_BY_DISTANCE}.", index_call_sql(&table.name()?, &sql, &guarded))))
 }
 
 /// The error for partitions that are indexed in different ways.

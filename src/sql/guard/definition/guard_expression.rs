@@ -1,8 +1,8 @@
 //! The expressions that a guard evaluates on the rows of a table: its source, and its conditions.
 //!
 //! On stored rows, it runs only immutable code that PostgreSQL ships, arithmetic of times, and functions of the
-//! extension ([`foreign_code`]): stored rows may be hidden from the writer, and other names may get another meaning. On
-//! the new row, it also computes generated columns, which may run any code, as the writer, like a CHECK constraint.
+//! extension ([`foreign_code`]): other code could reveal hidden rows to the writer, and a name may later mean other
+//! code. On the new row, it also computes generated columns as the writer, with any code, like a CHECK constraint.
 
 use std::ffi::CStr;
 

@@ -27,7 +27,7 @@ fn mark_of(table: &SearchedTable, column: &Column) -> Option<MarkColumn> {
 }
 
 /// The mark column of a table. An error if it cannot store the keys of all searched tables. `own` is the table as it is
-/// searched; None if it has no rows of its own.
+/// searched; None for the guarded table, which may have no rows of its own: the searched tables are checked after it.
 pub fn check_mark_column(
     table: &Relation,
     name: &str,
@@ -52,8 +52,7 @@ pub fn check_mark_column(
             .with_hint("Add another column for the mark."));
     }
     // NOT NULL comes last: columns of the primary key are NOT NULL too, and the error above explains these better. It
-    // needs `own`. Without `own`, the searched tables are checked next, so NOT NULL is checked here only if there are
-    // none.
+    // needs `own`. Without `own`, only a table of which no part is searched is checked here.
     if own.is_some() || searched.is_empty() {
         check_takes_null(table, &column)?;
     }

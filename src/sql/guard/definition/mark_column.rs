@@ -37,8 +37,8 @@ impl MarkColumn {
         if let Some(position) = self.position {
             return Ok(key.value(position));
         }
-        let key = primary_key.to_json(key)?;
-        Ok(key.map(|key| to_jsonb(&key)).transpose()?.map(|key| key.datum()))
+        let json = primary_key.to_json(key)?;
+        Ok(json.map(|json| to_jsonb(&json)).transpose()?.map(|document| document.datum()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The key of a row, by which the rows near it are looked up.
+//! The key of a row, by which near rows are looked up; and the rows that a session has found last, by their keys.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -51,6 +51,7 @@ impl RowKey {
 pub struct RecentRows(RefCell<VecDeque<(RowKey, ItemPointerData)>>);
 
 impl RecentRows {
+    /// The limit on the rows that are known. Beyond it, the one that was added first is forgotten.
     const LIMIT: usize = 256;
 
     /// Adds a row, unless it is known or has no key.

@@ -69,8 +69,8 @@ impl SearchedFingerprints {
             let by_cost = own.expected_work.microseconds.total_cmp(&other.expected_work.microseconds);
             by_cost.then(other.leading_scope_positions.len().cmp(&own.leading_scope_positions.len()))
         });
-        let no_index = || no_index(table, max_distance);
-        cheapest.ok_or_else(|| refused.into_iter().find_map(Result::err).unwrap_or_else(no_index))
+        let refusal = || refused.into_iter().find_map(Result::err);
+        cheapest.ok_or_else(|| refusal().unwrap_or_else(|| no_index(table, max_distance)))
     }
 }
 

@@ -39,13 +39,13 @@ impl SearchedTexts {
         let text_indexes = usable_band_indexes(table, Some(text));
         let fitting: Vec<_> = text_indexes.iter().filter(|index| index.call.options.has_bands_for(options)).collect();
         let is_within = |index: &&&BandIndex| scope.positions(&index.scope).is_some();
-        let bands = Bands::of(fitting.iter().filter(is_within).copied());
-        let served = bands.iter().filter(|bands| bands.indexes.len() >= criterion.bands);
-        if let Some(served) = served.max_by_key(|bands| (bands.has_same, bands.scope.len()))
-            && let Some(leading_scope_positions) = scope.positions(&served.scope)
+        let usable = Bands::of(fitting.iter().filter(is_within).copied());
+        let sufficient = usable.iter().filter(|bands| bands.indexes.len() >= criterion.bands);
+        if let Some(best) = sufficient.max_by_key(|bands| (bands.has_same, bands.scope.len()))
+            && let Some(leading_scope_positions) = scope.positions(&best.scope)
         {
-            let indexes = served.indexes[..criterion.bands].to_vec();
-            let (options, has_same) = (options.clone(), served.has_same);
+            let indexes = best.indexes[..criterion.bands].to_vec();
+            let (options, has_same) = (options.clone(), best.has_same);
             return Ok(Self { criterion, options, leading_scope_positions, indexes, has_same });
         }
         let source = source_sql(table, text)?;
@@ -55,7 +55,7 @@ impl SearchedTexts {
                 return Err(other_scope(table, &source, &other.scope)?);
             }
             ([], _) => None,
-            _ => Some(bands.iter().map(|bands| bands.indexes.len()).max().unwrap_or(0)),
+            _ => Some(usable.iter().map(|bands| bands.indexes.len()).max().unwrap_or(0)),
         };
         Err(no_bands(table, &source, indexed, guarded)?)
     }
@@ -109,11 +109,11 @@ pub fn other_options(table: &Relation, source: &str, options: &str) -> Result<Er
 fn other_scope(table: &Relation, source: &str, scope: &[i16]) -> Result<ErrorReport> {
     let name = table.name()?;
     let columns = scope.iter().filter_map(|&column| Column::at(table, column));
-    let columns: Vec<_> = columns.map(|column| Ok(quote_identifier(column.name()?))).collect::<Result<_>>()?;
-    let scope = quote_literal(format!("{{{}}}", columns.join(",")));
+    let names: Vec<_> = columns.map(|column| Ok(quote_identifier(column.name()?))).collect::<Result<_>>()?;
+    let scope_sql = quote_literal(format!("{{{}}}", names.join(",")));
     Ok(unserved(format!("the indexes of table \"{name}\" on the bands of {source} have a scope that the guard lacks"))
         .with_detail("Columns before the band must be in the guard's scope.")
-        .with_hint(format!("Give the guard scope => {scope}, or run simhash_index without it.")))
+        .with_hint(format!("Give the guard scope => {scope_sql}, or run simhash_index without it.")))
 }
 
 fn unserved(message: String) -> ErrorReport {

@@ -183,7 +183,7 @@ enum GroupKind {
 /// A closeness, the closest first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
-    /// The resemblance in [`STEPS`].
+    /// The number of [`STEPS`] of the resemblance, rounded down.
     Resemblance(Reverse<i32>),
     Distance(u32),
 }

@@ -98,9 +98,9 @@ impl CurrentRow {
     /// Clears the row when the memory of the call is reset. PostgreSQL calls BEFORE triggers in memory that it resets
     /// after the row has been stored, or dropped by a later trigger, and before it fetches the statement's next row.
     pub fn clear_after_call(self: &Rc<Self>) {
-        let row = Rc::downgrade(self);
+        let weak = Rc::downgrade(self);
         let clear = move || {
-            if let Some(row) = row.upgrade() {
+            if let Some(row) = weak.upgrade() {
                 row.clear();
             }
         };

@@ -188,7 +188,7 @@ fn search_once(row: NewRow<'_>, undecided: &mut Undecided) -> Result<Next> {
         find_near(statement, &query)?
     };
     let action_tuple = match (near_rows.nearest, near_rows.awaited) {
-        // The search left out the conflicting rows that it knew. If one was updated meanwhile, the near row may be it.
+        // The search left out the conflicting rows that it knew. The near row may be a later version of one.
         (Some(nearest), _)
             if nearest.searched.oid == own.oid && row.conflicting_rows(search).may_include(nearest.entry) =>
         {

@@ -62,10 +62,8 @@ impl NearQuery<'_> {
     ) -> Result<()> {
         for searched in tables {
             let mut show = |candidate: FoundVersion| show(searched, candidate);
-            if self.each_original(searched, &mut show)?.is_break() || self.each_indexed(searched, &mut show)?.is_break()
-            {
-                break;
-            }
+            let Continue(()) = self.each_original(searched, &mut show)? else { break };
+            let Continue(()) = self.each_indexed(searched, &mut show)? else { break };
         }
         Ok(())
     }

@@ -88,8 +88,7 @@ impl Statement {
         &self.guard.searched[self.position]
     }
 
-    /// Forgets the previous row, which has been stored or dropped, and sees to it that the new one is cleared after the
-    /// call.
+    /// Forgets the previous row, which has been stored or dropped. The new one is cleared at the end of the call.
     pub fn begin_row(&self) {
         trace::step("begin");
         self.current.clear_after_call();
@@ -113,7 +112,7 @@ pub struct NewRow<'a> {
 }
 
 impl<'a> NewRow<'a> {
-    /// The row of an event, which must be of the statement's table.
+    /// The row of an event. Panics if it is of another table than the statement's.
     pub fn new(statement: &'a Statement, event: &'a RowEvent<'a>) -> Self {
         assert_eq!(event.table().oid(), statement.own_table().oid, "the row is of another table");
         Self { statement, event }
