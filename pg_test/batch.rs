@@ -1,4 +1,4 @@
-//! Pairs and clusters that lack memory.
+//! Functions on many rows that lack memory: they fail with an error, and the server keeps running.
 
 #[cfg(target_os = "linux")]
 mod tests {
@@ -8,7 +8,7 @@ mod tests {
 
     /// Runs a statement while this process may have only `kilobytes` more memory than it has now. Returns the SQLSTATE
     /// of its error, if any.
-    fn with_kilobytes(kilobytes: u64, statement: &str) -> Option<String> {
+    fn sqlstate_with_kilobytes(kilobytes: u64, statement: &str) -> Option<String> {
         // Declared in malloc.h and sys/resource.h.
         unsafe extern "C" {
             fn malloc_trim(pad: usize) -> c_int;
@@ -16,15 +16,16 @@ mod tests {
         }
         const RLIMIT_AS: c_int = 9;
         const UNLIMITED: u64 = u64::MAX;
+        const PAGE_BYTES: u64 = 4096;
         // SAFETY: setrlimit reads a struct of two 64-bit numbers, which lives during the call. The second number, the
         // hard limit, stays unlimited, so that the first can be raised again.
         let set_limit = |bytes| assert_eq!(unsafe { setrlimit(RLIMIT_AS, &[bytes, UNLIMITED]) }, 0);
         // SAFETY: malloc_trim has no preconditions. It returns free memory to the system, so that later allocations ask
         // for it again.
         unsafe { malloc_trim(0) };
-        let pages = std::fs::read_to_string("/proc/self/statm").expect("sizes");
-        let pages: u64 = pages.split(' ').next().and_then(|size| size.parse().ok()).expect("a size");
-        set_limit(pages * 4096 + (kilobytes << 10));
+        let sizes = std::fs::read_to_string("/proc/self/statm").expect("sizes");
+        let pages: u64 = sizes.split(' ').next().and_then(|size| size.parse().ok()).expect("a size");
+        set_limit(pages * PAGE_BYTES + (kilobytes << 10));
         let code = Spi::get_one_with_args::<String>("SELECT sqlstate_of($1)", &[statement.into()]);
         set_limit(UNLIMITED);
         code.expect("a result")
@@ -43,10 +44,10 @@ mod tests {
              END $$",
         )
         .expect("a function");
-        let codes: Vec<_> = kilobytes.map(|kilobytes| with_kilobytes(kilobytes, statement)).collect();
+        let codes: Vec<_> = kilobytes.map(|kilobytes| sqlstate_with_kilobytes(kilobytes, statement)).collect();
         assert!(codes.iter().flatten().all(|code| code == "53200"), "{statement}: {codes:?}");
         assert!(codes.iter().flatten().count() >= min_failures, "{statement}: {codes:?}");
-        assert_eq!(with_kilobytes(300 << 10, statement), None, "{statement}");
+        assert_eq!(sqlstate_with_kilobytes(300 << 10, statement), None, "{statement}");
     }
 
     #[pg_extern(sql = false)]

@@ -1,29 +1,30 @@
-//! The caches of the last texts: a row costs one fingerprint, whatever number of columns use it, and a text that is
-//! compared with many others is read once.
+//! The caches of the last texts: a row costs one fingerprint, however many columns use it, and a text that is compared
+//! with many others is read once.
 
 mod tests {
     use std::cell::Cell;
     use std::thread::LocalKey;
 
-    use crate::sql::fingerprint::fingerprint_cache::COMPUTED;
-    use crate::sql::fingerprint::resemblance::PREPARED;
     use pgrx::prelude::*;
 
-    /// By how much a statement increases a counter.
+    use crate::sql::fingerprint::fingerprint_cache::COMPUTED;
+    use crate::sql::fingerprint::resemblance::PREPARED;
+
+    /// Runs a statement. Returns by how much it increases a counter.
     fn increase_of(counter: &'static LocalKey<Cell<usize>>, statement: &str) -> usize {
         let before = counter.get();
         Spi::run(statement).expect(statement);
         counter.get() - before
     }
 
-    /// The number of fingerprints and sizes that a statement computes.
-    fn count_computed(statement: &str) -> usize {
-        increase_of(&COMPUTED, statement)
+    /// Panics unless a statement computes this number of fingerprints and sizes.
+    fn assert_computed(count: usize, statement: &str) {
+        assert_eq!(increase_of(&COMPUTED, statement), count, "{statement}");
     }
 
-    /// The number of texts whose features a statement prepares for comparisons.
-    fn count_prepared(statement: &str) -> usize {
-        increase_of(&PREPARED, statement)
+    /// Panics unless a statement prepares the features of this number of texts for comparisons.
+    fn assert_prepared(count: usize, statement: &str) {
+        assert_eq!(increase_of(&PREPARED, statement), count, "{statement}");
     }
 
     #[pg_extern(sql = false)]
@@ -45,21 +46,21 @@ mod tests {
                 generate_series(1, 10) AS id",
         )
         .expect("tables");
-        assert_eq!(count_computed("INSERT INTO docs SELECT 'document ' || n FROM generate_series(1, 100) AS n"), 100);
+        assert_computed(100, "INSERT INTO docs SELECT 'document ' || n FROM generate_series(1, 100) AS n");
         for storage in ["whole", "compressed", "out of line", "both"] {
-            let insert = format!("INSERT INTO docs SELECT body FROM sources WHERE storage = '{storage}'");
-            assert_eq!(count_computed(&insert), 10, "{storage}");
+            assert_computed(10, &format!("INSERT INTO docs SELECT body FROM sources WHERE storage = '{storage}'"));
         }
-        assert_eq!(count_computed("UPDATE docs SET body = body || ' again'"), 140);
+        // 100 short documents, and 10 of each storage.
+        assert_computed(140, "UPDATE docs SET body = body || ' again'");
     }
 
     /// The indexes on all bands compute them, and the size, at once.
     #[pg_extern(sql = false)]
     fn indexed_row_costs_one_summary() {
         Spi::run("CREATE TABLE docs (body text); SELECT simhash_index('docs', 'body', bands => 12)").expect("a table");
-        // The first row shows how many bands there are.
+        // By the first row, the cache learns how many bands are used.
         Spi::run("INSERT INTO docs VALUES ('the first document')").expect("a row");
-        assert_eq!(count_computed("INSERT INTO docs SELECT 'document ' || n FROM generate_series(1, 100) AS n"), 100);
+        assert_computed(100, "INSERT INTO docs SELECT 'document ' || n FROM generate_series(1, 100) AS n");
     }
 
     #[pg_extern(sql = false)]
@@ -69,7 +70,7 @@ mod tests {
         Spi::run("SET plan_cache_mode = force_generic_plan; PREPARE search (text) AS
             SELECT FROM docs WHERE simhash_block(simhash, 0) = simhash_block(simhash($1), 0) AND simhash <~> simhash($1) <= 64")
             .expect("a statement");
-        assert_eq!(count_computed("EXECUTE search ('what is looked for')"), 1);
+        assert_computed(1, "EXECUTE search ('what is looked for')");
     }
 
     #[pg_extern(sql = false)]
@@ -84,7 +85,7 @@ mod tests {
         .expect("a table");
         let plan =
             "EXPLAIN SELECT FROM parts WHERE simhash_near(body, 'some text') AND simhash_near(body, 'other words')";
-        assert_eq!(count_computed(plan), 2);
+        assert_computed(2, plan);
     }
 
     #[pg_extern(sql = false)]
@@ -97,21 +98,19 @@ mod tests {
         )
         .expect("a table");
         for text in ["'a text'", "(SELECT body FROM docs WHERE id = 7)"] {
-            let statement = format!("SELECT sum(simhash_resemblance({text}, body)) FROM docs");
-            assert_eq!(count_prepared(&statement), 1, "{statement}");
+            assert_prepared(1, &format!("SELECT sum(simhash_resemblance({text}, body)) FROM docs"));
             let statement = format!("SELECT sum(simhash_resemblance(body, {text})) FROM docs");
-            assert!(count_prepared(&statement) <= 2, "{statement}");
+            assert!(increase_of(&PREPARED, &statement) <= 2, "{statement}");
         }
         // If a new text is the second argument, it must be passed twice before its features are cached.
-        assert_eq!(count_prepared("SELECT sum(simhash_resemblance(body, 'another text')) FROM docs"), 2);
+        assert_prepared(2, "SELECT sum(simhash_resemblance(body, 'another text')) FROM docs");
         // Other options give other features.
         for options in ["{}", "{\"ngram\": 2}", "{}"] {
-            let statement = format!("SELECT sum(simhash_resemblance('a text', body, '{options}')) FROM docs");
-            assert_eq!(count_prepared(&statement), 1, "{statement}");
+            assert_prepared(1, &format!("SELECT sum(simhash_resemblance('a text', body, '{options}')) FROM docs"));
         }
     }
 
-    /// Bands are computed for the texts that resemble each other only, and for the searched text once.
+    /// Bands are computed only for the 10 texts that resemble the searched text, and for that text.
     #[pg_extern(sql = false)]
     fn near_texts_cost_bands_once() {
         Spi::run(
@@ -121,8 +120,7 @@ mod tests {
         )
         .expect("a table");
         for condition in ["simhash_near(body, 'some words the same')", "simhash_near('some words: the same', body)"] {
-            let statement = format!("SELECT count(*) FROM docs WHERE {condition}");
-            assert_eq!(count_computed(&statement), 11, "{statement}");
+            assert_computed(11, &format!("SELECT count(*) FROM docs WHERE {condition}"));
         }
         for band in 0..6 {
             Spi::run(&format!("CREATE INDEX ON docs (simhash_band(body, {band}), simhash_size(body), simhash(body))"))
@@ -130,7 +128,6 @@ mod tests {
         }
         Spi::run("SET LOCAL enable_seqscan = off").expect("a setting");
         // The scan and its filter each compute the bands of the searched text.
-        let statement = "SELECT count(*) FROM docs WHERE simhash_near(body, (SELECT 'some words the same'))";
-        assert_eq!(count_computed(statement), 12);
+        assert_computed(12, "SELECT count(*) FROM docs WHERE simhash_near(body, (SELECT 'some words the same'))");
     }
 }

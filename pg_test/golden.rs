@@ -4,22 +4,27 @@
 mod entries;
 
 mod tests {
-    use super::entries::{entries, text};
+    use super::entries::{self, text};
     use pgrx::prelude::*;
     use pgrx::spi::quote_literal;
     use pgrx::{FromDatum, IntoDatum, JsonB};
     use serde_json::Value;
 
-    /// The result of a query on a text, $1, and options, $2.
+    /// The result of a query on a text, which is $1, and options, which are $2.
     fn query_text<T: FromDatum + IntoDatum>(query: &str, text: &str, options: &Value) -> Option<T> {
         Spi::get_one_with_args(query, &[text.into(), JsonB(options.clone()).into()]).expect(query)
     }
 
+    /// The golden vectors in a file. Panics if there are so few that the file must be a wrong one.
+    fn golden_vectors(file: &str) -> Vec<Value> {
+        let vectors = entries::entries(file);
+        assert!(vectors.len() >= 60, "only {} golden vectors", vectors.len());
+        vectors
+    }
+
     #[pg_extern(sql = false)]
     fn golden_texts() {
-        let entries = entries(include_str!("../simhash/tests/golden/golden.jsonl"));
-        assert!(entries.len() >= 60, "only {} golden texts", entries.len());
-        for entry in entries {
+        for entry in golden_vectors(include_str!("../simhash/tests/golden/golden.jsonl")) {
             let (name, text) = (&entry["name"], text(&entry));
             let is_default = entry["options"].is_null();
             let options = if is_default { Value::Object(Default::default()) } else { entry["options"].clone() };
@@ -27,7 +32,7 @@ mod tests {
             if is_default {
                 queries.push("SELECT simhash($1)");
             }
-            // Features that a caller passes are hashed with seed 0.
+            // The functions on features hash these with the seed 0.
             if options.get("seed").is_none_or(|seed| seed.as_u64() == Some(0)) {
                 queries.extend([
                     "SELECT simhash_of_features(array_agg(feature), array_agg(weight)) FROM simhash_features($1, $2)",
@@ -54,9 +59,7 @@ mod tests {
 
     #[pg_extern(sql = false)]
     fn golden_bands() {
-        let entries = entries(include_str!("../simhash/tests/golden/bands.jsonl"));
-        assert!(entries.len() >= 60, "only {} golden bands", entries.len());
-        for entry in entries {
+        for entry in golden_vectors(include_str!("../simhash/tests/golden/bands.jsonl")) {
             let (name, text) = (&entry["name"], text(&entry));
             let options = JsonB(entry.get("options").cloned().unwrap_or_else(|| Value::Object(Default::default())));
             let expected: Vec<Option<i32>> = match entry["bands"].as_array() {
@@ -73,13 +76,11 @@ mod tests {
 
     #[pg_extern(sql = false)]
     fn golden_blocks() {
-        let entries = entries(include_str!("../simhash/tests/golden/blocks.jsonl"));
-        assert!(entries.len() >= 60, "only {} golden blocks", entries.len());
-        for entry in entries {
+        for entry in golden_vectors(include_str!("../simhash/tests/golden/blocks.jsonl")) {
+            // The other entries are about the probes of a search. No SQL function computes these.
+            let Some(value) = entry.get("value") else { continue };
             let number = |key: &str| entry[key].as_i64().unwrap_or_else(|| panic!("{key} in {entry}"));
             let (fingerprint, block, blocks) = (number("fingerprint"), number("block") as i32, number("blocks") as i32);
-            // Other entries have the probes of a search, which the extension has in Rust alone.
-            let Some(value) = entry.get("value") else { continue };
             let actual = Spi::get_one_with_args::<i32>(
                 "SELECT simhash_block($1, $2, $3)",
                 &[fingerprint.into(), block.into(), blocks.into()],

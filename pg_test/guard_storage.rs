@@ -4,7 +4,7 @@ mod tests {
     use pgrx::datum::Internal;
     use pgrx::prelude::*;
 
-    /// The handler of an access method that works as the heap does, but is another one.
+    /// The handler of an access method that works as the heap does, but whose routines have another address.
     #[pg_extern(sql = false)]
     fn other_heap(_fcinfo: pg_sys::FunctionCallInfo) -> Internal {
         // SAFETY: GetHeapamTableAmRoutine returns a static struct, which is copied. The copy is leaked, so that it

@@ -7,7 +7,7 @@ mod tests {
     use simhash::fingerprint::{Fingerprinter, Scratch, Summary};
     use simhash::random::Random;
 
-    // The defaults of a guard's criterion.
+    // The default criterion of a guard.
     const BANDS: usize = simhash::fingerprint::bands::DEFAULT_BANDS;
     const MIN_RESEMBLANCE: f64 = simhash::fingerprint::resemblance::COPY;
     const MAX_DISTANCE: u32 = 20;
@@ -20,6 +20,16 @@ mod tests {
         mark: Option<i32>,
     }
 
+    impl ModelRow {
+        fn new(id: i32, text: String, mark: Option<i32>) -> Self {
+            let summary = Fingerprinter::new(&mut Scratch::default(), &Options::default(), &|| ())
+                .summary(&text, BANDS)
+                .expect("memory suffices")
+                .expect("the text has words");
+            Self { id, text, summary, mark }
+        }
+    }
+
     fn run(statement: &str) {
         if let Err(error) = Spi::run(statement) {
             error!("{error}: {statement}");
@@ -29,111 +39,41 @@ mod tests {
     /// A text of one of a few groups, with up to three words replaced. Some texts are stored compressed or out of line.
     fn random_text(random: &mut Random) -> String {
         let group = random.below(4);
-        let (count, times) = [(60, 1), (60, 20), (700, 1), (20, 1)][group as usize];
-        let mut words: Vec<_> = (0..count).map(|n| format!("{:x}", Random(group << 32 | n).next())).collect();
+        let (word_count, times) = [(60, 1), (60, 20), (700, 1), (20, 1)][group as usize];
+        let mut words: Vec<_> = (0..word_count).map(|n| format!("{:x}", Random(group << 32 | n).next())).collect();
         for _ in 0..random.below(4) {
-            words[random.below(count) as usize] = format!("{:x}", random.below(8));
+            words[random.below(word_count) as usize] = format!("{:x}", random.below(8));
         }
         vec![words.join(" "); times].join(" ")
     }
 
-    fn are_near(a: &ModelRow, b: &ModelRow) -> bool {
+    fn are_near(row: &ModelRow, other: &ModelRow) -> bool {
         let resembles = || {
-            resemblance(&mut Fingerprinter::new(&mut Scratch::default(), &Options::default(), &|| ()), &a.text, &b.text)
-                .expect("memory suffices")
-                .is_some_and(|resemblance| resemblance >= MIN_RESEMBLANCE)
+            let (mut scratch, options) = Default::default();
+            let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, &|| ());
+            let resemblance = resemblance(&mut fingerprinter, &row.text, &other.text).expect("memory suffices");
+            resemblance.is_some_and(|resemblance| resemblance >= MIN_RESEMBLANCE)
         };
-        let distance = (a.summary.fingerprint ^ b.summary.fingerprint).count_ones();
-        a.summary.shares_band(&b.summary, BANDS) && distance <= MAX_DISTANCE && resembles()
+        let distance = (row.summary.fingerprint ^ other.summary.fingerprint).count_ones();
+        row.summary.shares_band(&other.summary, BANDS) && distance <= MAX_DISTANCE && resembles()
     }
 
-    /// The allowed marks of a row: any of the unmarked rows near it. None if there is none.
+    /// The marks that a guard may give a row: the key of any unmarked row near it or, without such a row, NULL.
     fn allowed_marks(rows: &[ModelRow], new: &ModelRow) -> Vec<Option<i32>> {
         let near = rows.iter().filter(|row| row.id != new.id && row.mark.is_none() && are_near(row, new));
         let near: Vec<_> = near.map(|row| Some(row.id)).collect();
         if near.is_empty() { vec![None] } else { near }
     }
 
-    fn mark_sql(mark: Option<i32>) -> String {
-        mark.map_or("NULL".to_owned(), |mark| mark.to_string())
-    }
-
-    /// A random mark, as a statement may have it.
-    fn random_mark(random: &mut Random, rows: &[ModelRow]) -> Option<i32> {
-        if rows.is_empty() || random.below(2) == 0 { None } else { Some(random.one_of(rows).id) }
-    }
-
     /// Runs random statements. If `sets_marks_by_hand`, some of them set marks or delete rows. If not, at any time no
-    /// two unmarked rows are near each other, and each mark names an unmarked row.
-    fn random_statements(seed: u64, sets_marks_by_hand: bool) {
-        run("DROP TABLE IF EXISTS marked;
-            CREATE TABLE marked (id integer PRIMARY KEY, title integer, body text, near integer)");
-        for band in 0..BANDS {
-            run(&format!("CREATE INDEX ON marked (simhash_band(body, {band}), simhash_size(body), simhash(body))"));
-        }
-        run("SELECT simhash_guard('marked', 'mark', mark_column => 'near')");
-        let (mut random, mut scratch) = (Random(seed), Scratch::default());
-        let (mut rows, mut last_id) = (Vec::<ModelRow>::new(), 0);
-        for title in 0..400 {
-            let index = random.below(rows.len().max(1) as u64) as usize;
-            let text = random_text(&mut random);
-            let summary = Fingerprinter::new(&mut scratch, &Options::default(), &|| ())
-                .summary(&text, BANDS)
-                .expect("memory suffices");
-            let summary = summary.expect("the text has words");
-            let mark = random_mark(&mut random, &rows);
-            let action = if rows.len() < 3 { 0 } else { random.below(if sets_marks_by_hand { 9 } else { 6 }) };
-            let (statement, row, allowed) = match action {
-                0 | 1 if rows.len() < 40 => {
-                    last_id += 1;
-                    let statement =
-                        format!("INSERT INTO marked VALUES ({last_id}, {title}, '{text}', {})", mark_sql(mark));
-                    let row = ModelRow { id: last_id, text, summary, mark };
-                    let allowed = allowed_marks(&rows, &row);
-                    (statement, row, allowed)
-                }
-                // An UPDATE of the text, which may be the same.
-                0..=3 => {
-                    let old = rows[index].clone();
-                    let row = ModelRow { text, summary, ..old.clone() };
-                    let mut set = format!("body = '{}'", row.text);
-                    if random.below(2) == 0 {
-                        set += &format!(", near = {}", mark_sql(mark));
-                    }
-                    let allowed = if row.text == old.text { vec![old.mark] } else { allowed_marks(&rows, &row) };
-                    (format!("UPDATE marked SET {set} WHERE id = {}", row.id), row, allowed)
-                }
-                // An application saves a whole row, with the same text. BEFORE INSERT, the guard ignores the row with
-                // this key, but may mark the new row because of others. ON CONFLICT then writes an unchanged text, so
-                // the guard restores the old mark.
-                4 => {
-                    let row = rows[index].clone();
-                    let statement = format!(
-                        "INSERT INTO marked VALUES ({}, {title}, '{}', {}) ON CONFLICT (id) DO UPDATE
-                         SET title = excluded.title, body = excluded.body, near = excluded.near",
-                        row.id,
-                        row.text,
-                        mark_sql(mark)
-                    );
-                    let allowed = vec![row.mark];
-                    (statement, row, allowed)
-                }
-                5 => {
-                    let row = rows[index].clone();
-                    let allowed = vec![row.mark];
-                    (format!("UPDATE marked SET title = {title} WHERE id = {}", row.id), row, allowed)
-                }
-                6 | 7 => {
-                    let row = rows[index].clone();
-                    (format!("UPDATE marked SET near = {} WHERE id = {}", mark_sql(mark), row.id), row, vec![mark])
-                }
-                _ => {
-                    let row = rows.swap_remove(index);
-                    run(&format!("DELETE FROM marked WHERE id = {}", row.id));
-                    continue;
-                }
-            };
+    /// two unmarked rows are near each other, and each mark leads to an unmarked row.
+    fn run_statements(seed: u64, sets_marks_by_hand: bool) {
+        create_table();
+        let (mut random, mut rows) = (Random(seed), Vec::<ModelRow>::new());
+        for number in 0..400 {
+            let (statement, changed) = random_statement(&mut random, number, sets_marks_by_hand, &mut rows);
             run(&statement);
+            let Some((row, allowed)) = changed else { continue };
             let query = format!("SELECT near FROM marked WHERE id = {}", row.id);
             let stored_mark = Spi::get_one::<i32>(&query).expect("the row is stored");
             assert!(allowed.contains(&stored_mark), "{stored_mark:?}, not {allowed:?}, seed {seed}: {statement}");
@@ -147,6 +87,66 @@ mod tests {
         assert!(rows.iter().any(|row| row.mark.is_some()) && rows.iter().any(|row| row.mark.is_none()));
     }
 
+    fn create_table() {
+        run("DROP TABLE IF EXISTS marked;
+            CREATE TABLE marked (id integer PRIMARY KEY, title integer, body text, near integer)");
+        for band in 0..BANDS {
+            run(&format!("CREATE INDEX ON marked (simhash_band(body, {band}), simhash_size(body), simhash(body))"));
+        }
+        run("SELECT simhash_guard('marked', 'mark', mark_column => 'near')");
+    }
+
+    /// A random statement, with the row that it writes and the marks that this row may then have. If the statement
+    /// deletes a row, returns none, and removes the row from `rows`.
+    fn random_statement(
+        random: &mut Random,
+        number: i32,
+        sets_marks_by_hand: bool,
+        rows: &mut Vec<ModelRow>,
+    ) -> (String, Option<(ModelRow, Vec<Option<i32>>)>) {
+        let index = random.below(rows.len().max(1) as u64) as usize;
+        // An application may write any mark.
+        let written_mark = if rows.is_empty() || random.below(2) == 0 { None } else { Some(random.one_of(rows).id) };
+        let mark = written_mark.map_or("NULL".to_owned(), |mark| mark.to_string());
+        let new = ModelRow::new(number, random_text(random), written_mark);
+        let kind = if rows.len() < 3 { 0 } else { random.below(if sets_marks_by_hand { 9 } else { 6 }) };
+        if kind < 2 && rows.len() < 40 {
+            let statement = format!("INSERT INTO marked VALUES ({number}, {number}, '{}', {mark})", new.text);
+            let allowed = allowed_marks(rows, &new);
+            return (statement, Some((new, allowed)));
+        }
+        let old = rows[index].clone();
+        let (id, unchanged) = (old.id, vec![old.mark]);
+        match kind {
+            // An UPDATE of the text, which may be the same.
+            0..=3 => {
+                let also_mark = if random.below(2) == 0 { format!(", near = {mark}") } else { String::new() };
+                let statement = format!("UPDATE marked SET body = '{}'{also_mark} WHERE id = {id}", new.text);
+                let row = ModelRow { id, ..new };
+                let allowed = if row.text == old.text { unchanged } else { allowed_marks(rows, &row) };
+                (statement, Some((row, allowed)))
+            }
+            // An application saves a whole row, with the same text. BEFORE INSERT, the guard ignores the row with this
+            // key, but may mark the new row because of others. ON CONFLICT then writes an unchanged text, so the guard
+            // restores the old mark.
+            4 => {
+                let statement = format!(
+                    "INSERT INTO marked VALUES ({id}, {number}, '{}', {mark}) ON CONFLICT (id) DO UPDATE
+                     SET title = excluded.title, body = excluded.body, near = excluded.near",
+                    old.text
+                );
+                (statement, Some((old, unchanged)))
+            }
+            5 => (format!("UPDATE marked SET title = {number} WHERE id = {id}"), Some((old, unchanged))),
+            6 | 7 => (format!("UPDATE marked SET near = {mark} WHERE id = {id}"), Some((old, vec![new.mark]))),
+            _ => {
+                rows.swap_remove(index);
+                (format!("DELETE FROM marked WHERE id = {id}"), None)
+            }
+        }
+    }
+
+    /// Panics if two unmarked rows are near each other, or if a mark leads to no unmarked row.
     fn check_marks(rows: &[ModelRow]) {
         let unmarked: Vec<_> = rows.iter().filter(|row| row.mark.is_none()).collect();
         for (index, row) in unmarked.iter().enumerate() {
@@ -165,11 +165,11 @@ mod tests {
 
     #[pg_extern(sql = false)]
     fn random_marks() {
-        (0..4).for_each(|seed| random_statements(seed, false));
+        (0..4).for_each(|seed| run_statements(seed, false));
     }
 
     #[pg_extern(sql = false)]
     fn random_marks_by_hand() {
-        (10..14).for_each(|seed| random_statements(seed, true));
+        (10..14).for_each(|seed| run_statements(seed, true));
     }
 }

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 TWO_STORED = "rows are stored that no order explains"
 STUCK = "writers are stuck"
-# The defects of broken writers.
+# What the writers of broken variants do.
 UNREGISTERED = "stores its row by the search that it makes before it is registered"
 ENDS_EARLY = "ends its registration before it has stored its row"
 
@@ -19,45 +19,45 @@ NOTHING, UNCOMMITTED, COMMITTED = range(3)
 
 class Writer(NamedTuple):
     phase: str
-    locks: int = 0  # Held: those of the row's first keys.
-    done: int = 0  # Steps of the search.
-    found: int = NOTHING  # By the search so far.
-    entries: int = 0  # Of the row in the indexes.
+    locks: int = 0  # The number of locks that it holds: those of the row's first keys.
+    done: int = 0  # The number of keys that its search has looked up.
+    found: int = NOTHING  # What its search has found so far.
+    entries: int = 0  # The number of index entries that its row has.
 
 
-def explore(begin, following, wrong):
-    """Visits all states that follow from `begin`. Returns what is wrong in one of them (None if nothing is), and the
-    number of states. `following(state)` returns the next states, `wrong(state, next_states)` what is wrong."""
-    states = list(begin)
-    known = set(begin)
+def explore(first, next_states, find_defect):
+    """Visits all states that can be reached from the states `first`. Returns the first defect found, or None, and
+    the number of states. `next_states(state)` is a set, and `find_defect(state, its_next_states)` a defect or None."""
+    states = list(first)
+    known = set(first)
     while states:
         state = states.pop()
-        next_states = following(state)
-        if defect := wrong(state, next_states):
+        following = next_states(state)
+        if defect := find_defect(state, following):
             return defect, len(known)
-        states += next_states - known
-        known |= next_states
+        states += following - known
+        known |= following
     return None, len(known)
 
 
 class Registry:
     """Writers that store rows at the same time. A state has a Writer for each. `keys` has the keys of each writer's row
-    in the order of its locks, `near_pairs` the pairs of writers whose rows are near, `broken` the writers' defect."""
+    in the order of its locks, `near_pairs` the pairs of writers whose rows are near. `variant` says what is broken."""
 
-    def __init__(self, keys, near_pairs=frozenset(), broken=None):
-        self.keys, self.broken = keys, broken
+    def __init__(self, keys, near_pairs=frozenset(), variant=None):
+        self.keys, self.variant = keys, variant
         # For each writer, those whose rows are near its own.
         self.near = [[j for j in range(len(keys)) if {(i, j), (j, i)} & near_pairs] for i in range(len(keys))]
 
     def check(self):
-        """Returns what is wrong, or None, and the number of states."""
-        return explore([(Writer("try"),) * len(self.keys)], self.following, self.wrong)
+        """Returns a defect, or None, and the number of states."""
+        return explore([(Writer("try"),) * len(self.keys)], self.next_states, self.find_defect)
 
-    def following(self, writers):
+    def next_states(self, writers):
         steps = [(i, after) for i in range(len(writers)) for after in self.steps(writers, i).values()]
         return {writers[:i] + (after,) + writers[i + 1 :] for i, after in steps}
 
-    def wrong(self, writers, following):
+    def find_defect(self, writers, following):
         if not following and any(writer.phase not in ("end", "gone") for writer in writers):
             return STUCK
         return TWO_STORED if not following and not self.is_explained(writers) else None
@@ -71,13 +71,13 @@ class Registry:
             for i, writer in enumerate(writers)
         )
 
-    def steps(self, writers, i):
+    def steps(self, writers, index):
         """The writer after each step that it may take next, by the step's name; none if it has ended or has to wait."""
-        phase, locks, done, found, entries = own = writers[i]
-        keys = self.keys[i]
+        phase, locks, done, found, entries = own = writers[index]
+        keys, near = self.keys[index], self.near[index]
         steps = {}
         if phase in ("try", "register"):
-            held = {key for j, other in enumerate(writers) if j != i for key in self.keys[j][: other.locks]}
+            held = {key for j, other in enumerate(writers) if j != index for key in self.keys[j][: other.locks]}
             if keys[locks] not in held:
                 steps["lock"] = Writer("search" if locks + 1 == len(keys) else phase, locks + 1)
             if phase == "try":
@@ -86,7 +86,7 @@ class Registry:
         elif phase == "refused":
             steps["release"] = Writer("search first")
         elif phase in ("search first", "search") and done < len(keys):
-            stored = [writers[j] for j in self.near[i] if keys[done] in self.keys[j][: writers[j].entries]]
+            stored = [writers[j] for j in near if keys[done] in self.keys[j][: writers[j].entries]]
             states = [COMMITTED if other.phase == "end" else UNCOMMITTED for other in stored]
             steps["look"] = own._replace(done=done + 1, found=max(found, *states, NOTHING))
         elif phase in ("search first", "search"):
@@ -95,8 +95,8 @@ class Registry:
                 steps["end"] = Writer("end")
             elif found == UNCOMMITTED:
                 steps["wait"] = Writer("wait", locks)
-            elif locks or self.broken == UNREGISTERED:
-                steps["store"] = Writer("store", 0 if self.broken == ENDS_EARLY else locks)
+            elif locks or self.variant == UNREGISTERED:
+                steps["store"] = Writer("store", 0 if self.variant == ENDS_EARLY else locks)
             else:
                 steps["register"] = Writer("register")
         elif phase == "wait":
@@ -104,8 +104,8 @@ class Registry:
                 steps["release"] = Writer("wait")
             else:
                 steps["register"] = Writer("register")
-            # The guard waits until the transaction has ended.
-            if all(writers[j].phase in ("end", "gone") or not writers[j].entries for j in self.near[i]):
+            # The guard waits until the transactions that have written near rows have ended.
+            if all(writers[j].phase in ("end", "gone") or not writers[j].entries for j in near):
                 steps["search"] = Writer("search" if locks else "search first", locks)
         elif phase == "store":
             steps["entry"] = Writer("store" if entries + 1 < len(keys) else "stored", locks, entries=entries + 1)

@@ -24,7 +24,8 @@ pub struct ExistingGuard {
     pub tgenabled: u8,
 }
 
-/// The guard of a table; None if it has none. An error if the trigger is not a guard, or the guard has another name.
+/// The guard of a table; None if it has none. An error if the trigger of this name is no guard, or if the guard's
+/// trigger has another name.
 pub fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<ExistingGuard>> {
     let relation = table.open();
     // SAFETY: a trigger has a NUL-terminated name.
@@ -34,11 +35,11 @@ pub fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<Exis
     let executes = |trigger: &&pg_sys::Trigger| function == Some(trigger.tgfoid);
     let Some(guard) = triggers(&relation).iter().find(is_named) else {
         let Some(other) = triggers(&relation).iter().find(executes) else { return Ok(None) };
-        let other = server_string(name_of(other))?;
-        let message = format!("table \"{}\" has a guard of another name, \"{other}\"", table.name);
-        let rename = format!("ALTER TRIGGER {} ON {} RENAME TO {TRIGGER_NAME}", quote_identifier(other), table.sql()?);
+        let name = server_string(name_of(other))?;
+        let message = format!("table \"{}\" has a guard of another name, \"{name}\"", table.name);
+        let sql = format!("ALTER TRIGGER {} ON {} RENAME TO {TRIGGER_NAME}", quote_identifier(name), table.sql()?);
         return Err(user_error(PgSqlErrorCode::ERRCODE_DUPLICATE_OBJECT, message)
-            .with_hint(format!("Drop the trigger, or run {rename}.")));
+            .with_hint(format!("Drop the trigger, or run {sql}.")));
     };
     if !executes(&guard) {
         let message = format!(
@@ -50,12 +51,12 @@ pub fn find_guard(schema: ExtensionSchema, table: &Target) -> Result<Option<Exis
             .with_hint("Drop or rename the trigger."));
     }
     // SAFETY: a trigger in the relation cache has NUL-terminated arguments, as many as `tgnargs` says.
-    let arguments = unsafe { arguments(guard) }.into_iter().map(|argument| server_string(argument.to_bytes()));
+    let stored_arguments = unsafe { arguments(guard) }.into_iter();
     let is_conditional = !guard.tgqual.is_null() || guard.tgnattr > 0;
     Ok(Some(ExistingGuard {
         oid: guard.tgoid,
         is_clone: guard.tgisclone,
-        arguments: arguments.collect::<Result<_, _>>()?,
+        arguments: stored_arguments.map(|argument| server_string(argument.to_bytes())).collect::<Result<_, _>>()?,
         fires_before_each_row: fires_before_each_row(guard.tgtype, is_conditional),
         tgenabled: guard.tgenabled as u8,
     }))

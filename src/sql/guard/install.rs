@@ -9,9 +9,7 @@ use pgrx::{AnyArray, PgMemoryContexts};
 use postgres::arrays::column_names;
 use postgres::call::Call;
 use postgres::catalog::column::Column;
-use postgres::catalog::relation::{
-    ACCESS_EXCLUSIVE, ForeignKey, Relation, SHARE_ROW_EXCLUSIVE, foreign_keys, relation_name,
-};
+use postgres::catalog::relation::{ACCESS_EXCLUSIVE, Relation, SHARE_ROW_EXCLUSIVE, foreign_keys, relation_name};
 use postgres::catalog::target::Target;
 use postgres::error::{ErrorReport, Explain, Result, invalid_parameter, notice, user_error};
 use postgres::heap::primary_key::PrimaryKey;
@@ -56,7 +54,7 @@ fn simhash_guard(
     let guard = AskedGuard {
         schema: ExtensionSchema::of_call(call)?,
         criterion: criterion.map(AskedCriterion::read).transpose()?,
-        action: action.map(|action| Action::named(decode(action)?.as_str())).transpose()?,
+        action: action.map(|action| Action::from_name(decode(action)?.as_str())).transpose()?,
         scope: scope.map(|scope| column_names(&scope, "scope")).transpose()?,
         mark_column: mark_column.map(|mark| server_string(mark.to_bytes())).transpose()?,
         source: AskedSql::read(source, "source")?,
@@ -83,8 +81,8 @@ fn simhash_unguard(target: Option<pg_sys::Oid>, call: Call<'_>) -> Result<()> {
     })
 }
 
-/// The arguments of `simhash_guard`. None stands for the existing guard's value or, without one, the default. An empty
-/// text stands for no value.
+/// The arguments of `simhash_guard`. None stands for the existing guard's value or, without a guard, for the default.
+/// An empty text stands for no value.
 struct AskedGuard {
     schema: ExtensionSchema,
     action: Option<Action>,
@@ -97,27 +95,28 @@ struct AskedGuard {
 }
 
 impl AskedGuard {
+    /// Creates the trigger, replaces the existing one, or leaves it as it is, and reports which.
     fn install(self, table: &Target) -> Result<()> {
         let schema = self.schema;
         let existing = find_guard(schema, table)?;
-        let unreadable =
+        let with_hint =
             |error: ErrorReport| error.with_hint("The guard of the table cannot be read: call simhash_unguard first.");
-        let old = existing.as_ref().map(|guard| Arguments::parse(&guard.arguments)).transpose().map_err(unreadable)?;
+        let old = existing.as_ref().map(|guard| Arguments::parse(&guard.arguments)).transpose().map_err(with_hint)?;
         let relation = table.open();
         let (new, searched) = self.completed_from(old.as_ref(), &relation)?.resolved(table, &relation)?;
         drop(relation);
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
-        // SAFETY: the memory context of the running call.
+        // SAFETY: the memory context of the running call outlives the evaluator.
         let evaluator = unsafe { Evaluator::new(TRIGGER_NAME.to_owned(), memory) };
         evaluator.try_stored_rows(&searched)?;
         report_common_words(&new.criterion, &searched, &evaluator, table)?;
         let arguments = new.to_texts()?;
         let is_unchanged =
-            existing.as_ref().is_some_and(|existing| existing.fires_before_each_row && existing.arguments == arguments);
+            existing.as_ref().is_some_and(|guard| guard.fires_before_each_row && guard.arguments == arguments);
         if let Some(guard) = existing.as_ref().filter(|guard| guard.is_clone && !is_unchanged) {
             return Err(already_guarded(guard, &table.name)?);
         }
-        let changes = old.map(|old| changes(&old, &new)).transpose()?.unwrap_or_default();
+        let changes = old.map(|old| describe_changes(&old, &new)).transpose()?.unwrap_or_default();
         report_installation(table, existing.as_ref(), is_unchanged, changes)?;
         if is_unchanged { Ok(()) } else { create_trigger(schema, table, &arguments) }
     }
@@ -147,8 +146,8 @@ impl AskedGuard {
         check_is_whole(table)?;
         let (action, scope) = (self.action.unwrap_or(Action::Reject), self.scope.unwrap_or_default());
         let members = Members::read(table.oid, table.oid)?;
-        let can_guard = |&member: &pg_sys::Oid| check_can_guard(&Relation::open(member), &scope);
-        members.all.iter().try_for_each(can_guard)?;
+        let check_member = |&member: &pg_sys::Oid| check_can_guard(&Relation::open(member), &scope);
+        members.all.iter().try_for_each(check_member)?;
         let scope_columns: Vec<_> = GuardScope::new(relation, &scope)?.attnums().collect();
         let asked = self.criterion.map_or_else(|| AskedCriterion::from_json("{}".to_owned()), Ok)?;
         let (source, criterion) = find_source(self.source.as_ref(), &members, &asked, self.schema)?;
@@ -157,7 +156,7 @@ impl AskedGuard {
         let unless = condition_sql(self.unless.as_ref(), relation, UNLESS, mark_column.as_deref())?;
         let arguments = Arguments { action, criterion, source, mark_column, scope, among, unless };
         let mut searched = members.searched(&arguments, Some(self.schema))?;
-        find_mark(&arguments, relation, &mut searched)?;
+        resolve_mark_column(&arguments, relation, &mut searched)?;
         warn_of_unique_index(relation, &scope_columns)?;
         if action == Action::Skip {
             warn_of_shared_key(table, relation)?;
@@ -166,11 +165,12 @@ impl AskedGuard {
     }
 }
 
-/// Finds the mark column of each searched table, if the action is mark. An error if the column is missing, is unfit, or
+/// Sets the mark column of each searched table, if the action is mark. An error if the column is missing, is unfit, or
 /// is given for another action.
-fn find_mark(arguments: &Arguments, relation: &Relation, searched: &mut [SearchedTable]) -> Result<()> {
+fn resolve_mark_column(arguments: &Arguments, relation: &Relation, searched: &mut [SearchedTable]) -> Result<()> {
     match (arguments.action, &arguments.mark_column) {
         (Action::Mark, Some(mark)) => {
+            // A partitioned table has no rows of its own, and so is not among the searched tables.
             check_mark_column(relation, mark, None, searched)?;
             set_mark_columns(searched, mark)
         }
@@ -185,8 +185,9 @@ fn find_mark(arguments: &Arguments, relation: &Relation, searched: &mut [Searche
 /// without its counterpart.
 fn warn_of_shared_key(table: &Target, relation: &Relation) -> Result<()> {
     let key: HashSet<_> = PrimaryKey::read(relation)?.columns().map(|column| column.attnum).collect();
-    let is_key = |foreign: &ForeignKey| foreign.columns.iter().copied().collect::<HashSet<_>>() == key;
-    let Some(shared) = foreign_keys(relation).into_iter().find(is_key) else { return Ok(()) };
+    let is_primary_key = |columns: &[i16]| columns.iter().copied().collect::<HashSet<_>>() == key;
+    let mut foreign_keys = foreign_keys(relation).into_iter();
+    let Some(shared) = foreign_keys.find(|foreign| is_primary_key(&foreign.columns)) else { return Ok(()) };
     let other = relation_name(shared.referenced)?.unwrap_or_default();
     let message = format!("skipped rows of table \"{}\" leave rows of table \"{other}\" behind", table.name);
     user_error(PgSqlErrorCode::ERRCODE_WARNING, message)
@@ -223,33 +224,34 @@ fn report_installation(
     if !changes.is_empty() {
         report = report.with_detail(changes);
     }
-    if existing.is_some_and(|existing| !is_enabled(existing.tgenabled)) {
-        let enable = format!("ALTER TABLE {} ENABLE TRIGGER {TRIGGER_NAME}", table.sql()?);
-        report = report
-            .with_hint(format!("The trigger still does not fire in ordinary sessions. To enable it, run {enable}."));
+    if existing.is_some_and(|guard| !is_enabled(guard.tgenabled)) {
+        let enable_sql = format!("ALTER TABLE {} ENABLE TRIGGER {TRIGGER_NAME}", table.sql()?);
+        report = report.with_hint(format!(
+            "The trigger still does not fire in ordinary sessions. To enable it, run {enable_sql}."
+        ));
     }
     report.report(PgLogLevel::NOTICE);
     Ok(())
 }
 
-/// The changes of a guard, one argument a line.
-fn changes(old: &Arguments, new: &Arguments) -> Result<String> {
-    /// Only the beginning of a longer value, such as many weights, is shown.
+/// Describes what changes in a guard, one argument a line. Empty if nothing does.
+fn describe_changes(old: &Arguments, new: &Arguments) -> Result<String> {
+    /// A longer value, such as many weights, is shortened.
     const MAX_SHOWN_BYTES: usize = 500;
-    let show = |value: String| match &*value {
+    let shown = |value: String| match &*value {
         "null" => "none".to_owned(),
         long if long.len() > MAX_SHOWN_BYTES => shorten(long),
         _ => value,
     };
     let both = old.to_json_members()?.into_iter().zip(new.to_json_members()?);
     let changed = both.filter(|((_, old), (_, new))| old != new);
-    let lines = changed.map(|((name, old), (_, new))| format!("{name}: {} -> {}", show(old), show(new)));
+    let lines = changed.map(|((name, old), (_, new))| format!("{name}: {} -> {}", shown(old), shown(new)));
     Ok(lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// Creates the trigger, or replaces it and restores when it fires.
+/// Creates the trigger, or replaces it. A replaced trigger still fires when it did.
 fn create_trigger(schema: ExtensionSchema, table: &Target, arguments: &[String]) -> Result<()> {
-    let restore = commands_to_restore_states(schema, table)?;
+    let restore_commands = commands_to_restore_states(schema, table)?;
     let arguments: Vec<_> = arguments.iter().map(quote_literal).collect();
     execute(&format!(
         "CREATE OR REPLACE TRIGGER {TRIGGER_NAME} BEFORE INSERT OR UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION {}({})",
@@ -257,7 +259,7 @@ fn create_trigger(schema: ExtensionSchema, table: &Target, arguments: &[String])
         schema.locked_name(c"simhash_dedup", &[])?,
         arguments.join(", ")
     ))?;
-    restore.iter().try_for_each(|command| execute(command).map(drop))
+    restore_commands.iter().try_for_each(|command| execute(command).map(drop))
 }
 
 /// The commands that restore when the triggers of a table and of its partitions fire: CREATE OR REPLACE TRIGGER enables

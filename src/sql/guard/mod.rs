@@ -2,12 +2,12 @@
 //!
 //! A guard is a trigger on a table. [`definition`] reads its arguments and lists the tables that it searches. [`row`]
 //! checks each new row: it has the trigger function, the search for near rows, and the action. [`install`] creates and
-//! drops the trigger ([`existing_guard`]), and [`guards`] lists the guards of a database. [`preview`] shows the
+//! drops the trigger ([`existing_guard`]), and [`guard_list`] lists the guards of a database. [`preview`] shows the
 //! near-duplicates that a guard would find among a table's existing rows.
 
 mod definition;
 mod existing_guard;
-mod guards;
+mod guard_list;
 mod install;
 mod preview;
 mod row;

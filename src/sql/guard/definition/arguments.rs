@@ -30,7 +30,7 @@ pub enum Action {
 }
 
 impl Action {
-    pub fn named(name: &str) -> Result<Self> {
+    pub fn from_name(name: &str) -> Result<Self> {
         let action = [Self::Reject, Self::Skip, Self::Mark].into_iter().find(|action| action.name() == name);
         action.ok_or_else(|| {
             invalid_parameter(format!("unknown action \"{}\"", shorten(name)))
@@ -68,11 +68,11 @@ impl Arguments {
             return Err(protocol_violated("simhash_dedup takes at least 3 arguments".to_owned(), USAGE)
                 .with_detail(format!("The trigger has {}.", arguments.len())));
         };
-        let action = Action::named(action)?;
+        let action = Action::from_name(action)?;
         let criterion = GuardCriterion::parse(criterion)?;
         let (mark_column, following) = optional.split_first().unzip();
         let mark_column = mark_column.filter(|column| !column.is_empty()).cloned();
-        let (scope, among, unless) = split_at_empty(following.unwrap_or_default())?;
+        let (scope, among, unless) = split_conditions(following.unwrap_or_default())?;
         if (action == Action::Mark) != mark_column.is_some() {
             let message = "simhash_dedup takes a mark column for the action mark, and only for that action";
             return Err(protocol_violated(message.to_owned(), USAGE));
@@ -122,8 +122,8 @@ impl Arguments {
     }
 }
 
-/// Splits the arguments after the mark column into the scope and the conditions `among` and `unless`.
-fn split_at_empty(arguments: &[String]) -> Result<(&[String], Option<String>, Option<String>)> {
+/// Splits the arguments after the mark column into the scope and the conditions `among` and `unless`, at empty ones.
+fn split_conditions(arguments: &[String]) -> Result<(&[String], Option<String>, Option<String>)> {
     let sections: Vec<_> = arguments.split(String::is_empty).collect();
     match sections[..] {
         [scope] => Ok((scope, None, None)),

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 use postgres::catalog::column::Column;
 use postgres::catalog::index::{ExpressionForm, Index};
@@ -18,11 +17,11 @@ use super::asked_sql::AskedSql;
 use super::criterion::{AskedCriterion, GuardCriterion, GuardedTexts};
 use super::members::Members;
 use super::searched_fingerprints::no_index;
-use super::searched_texts::{index_call, indexed_bands, no_bands, other_options};
-use super::source::{as_text, parse_asked, source_sql, with_plain_columns};
+use super::searched_texts::{index_call_sql, no_bands, other_options, usable_band_indexes};
+use super::source::{as_fingerprint, as_text, parse_asked, source_sql, with_plain_columns};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
-use crate::sql::indexed::fingerprint_column::{check_is_stored, column_storing, is_made_from};
+use crate::sql::indexed::fingerprint_column::{column_storing, is_made_from};
 use crate::sql::indexed::recognise::{FingerprintCall, block_keys};
 use crate::sql::indexed::source::shown_literal;
 use crate::sql::lookup::band_indexes::BandIndex;
@@ -34,24 +33,24 @@ struct IndexedText {
     options_json: String,
 }
 
-/// The source as SQL, and the criterion for it. `named` is the name of a column, or an expression; None or empty for
-/// the only source that is indexed. An error if partitions that have indexes of their own disagree.
+/// The source as SQL, and the criterion for it. `asked_source` is the name of a column, or an expression; None or empty
+/// for the only source that is indexed. An error if partitions that have indexes of their own disagree.
 pub fn find_source(
-    named: Option<&AskedSql>,
+    asked_source: Option<&AskedSql>,
     members: &Members,
     asked: &AskedCriterion,
     schema: ExtensionSchema,
 ) -> Result<(String, GuardCriterion)> {
     let root = Relation::open(members.all[0]);
     let is_indexed =
-        |table: &Relation| !indexed_bands(table, None).is_empty() || !indexed_fingerprints(table).is_empty();
+        |table: &Relation| !usable_band_indexes(table, None).is_empty() || !indexed_fingerprints(table).is_empty();
     // An index of a partitioned table is in all its partitions. Without one, each partition may have its own indexes.
     let others = if is_indexed(&root) { &[] } else { &members.all[1..] };
     let mut partitions = others.iter().map(|&member| Relation::open(member)).filter(is_indexed);
-    let Some(first) = partitions.next() else { return source_in(&root, named, asked, schema) };
-    let first_source = source_in(&first, named, asked, schema)?;
+    let Some(first) = partitions.next() else { return find_source_in(&root, asked_source, asked, schema) };
+    let first_source = find_source_in(&first, asked_source, asked, schema)?;
     for other in partitions {
-        let other_source = source_in(&other, named, asked, schema)?;
+        let other_source = find_source_in(&other, asked_source, asked, schema)?;
         if first_source != other_source {
             return Err(disagreement([(&first, &first_source), (&other, &other_source)])?);
         }
@@ -60,14 +59,15 @@ pub fn find_source(
 }
 
 /// Finds the source as [`find_source`] does, by the indexes of one table.
-fn source_in(
+fn find_source_in(
     table: &Relation,
-    named: Option<&AskedSql>,
+    asked_source: Option<&AskedSql>,
     asked: &AskedCriterion,
     schema: ExtensionSchema,
 ) -> Result<(String, GuardCriterion)> {
-    let named = named.filter(|named| !named.sql.is_empty()).map(|named| parse_named(table, named)).transpose()?;
-    let find_call = |fingerprint: &RowValue| FingerprintCall::of_text(fingerprint.computation(table), schema);
+    let asked_source = asked_source.filter(|source| !source.sql.is_empty());
+    let named = asked_source.map(|source| parse_named(table, source)).transpose()?;
+    let call_of = |fingerprint: &RowValue| FingerprintCall::of_text(fingerprint.computation(table), schema);
     let texts = if asked.is_for_fingerprints() { Vec::new() } else { indexed_texts(table, named)? };
     let mut fingerprints = match named {
         Some(source) if texts.is_empty() => named_fingerprints(table, source)?,
@@ -75,9 +75,9 @@ fn source_in(
         None => indexed_fingerprints(table),
     };
     // Under a criterion for texts, fingerprints of a text do not count, but an error may name that text.
-    let fingerprinted_text = fingerprints.iter().find_map(find_call).map(|call| call.source);
+    let fingerprinted_text = fingerprints.iter().find_map(call_of).map(|call| call.source);
     if !asked.is_for_fingerprints() {
-        fingerprints.retain(|fingerprint| find_call(fingerprint).is_none());
+        fingerprints.retain(|fingerprint| call_of(fingerprint).is_none());
     }
     let fingerprint_sources = fingerprints.iter().filter_map(|fingerprint| fingerprint.expression(table));
     let sources = texts.iter().map(|text| text.source).chain(fingerprint_sources);
@@ -91,10 +91,10 @@ fn source_in(
 }
 
 /// Parses a source that the user names: the name of a column, or an expression.
-fn parse_named(table: &Relation, named: &AskedSql) -> Result<Expression> {
-    let column = if named.is_of_guard() { None } else { Column::find(table, &named.sql)? };
+fn parse_named(table: &Relation, source: &AskedSql) -> Result<Expression> {
+    let column = if source.is_of_guard() { None } else { Column::find(table, &source.sql)? };
     let variable = column.and_then(|column| column.as_variable());
-    variable.map_or_else(|| named.parse(|sql| parse_asked(table, sql)), Ok)
+    variable.map_or_else(|| source.parse(|sql| parse_asked(table, sql)), Ok)
 }
 
 /// The texts whose bands are indexed, or only `named`: one item for each set of options that the bands of a text have.
@@ -106,8 +106,8 @@ fn indexed_texts(table: &Relation, named: Option<Expression>) -> Result<Vec<Inde
     }
     let column = named.filter(|named| named.as_own_column().is_some());
     let mut texts: Vec<IndexedText> = Vec::new();
-    for BandIndex { call, .. } in indexed_bands(table, text) {
-        let source = column.or_else(|| generated_column(table, call.text)).unwrap_or(call.text);
+    for BandIndex { call, .. } in usable_band_indexes(table, text) {
+        let source = column.or_else(|| generated_column_of(table, call.text)).unwrap_or(call.text);
         let is_same = |other: &IndexedText| other.source.equals(source) && other.options == call.options;
         if !texts.iter().any(is_same) {
             texts.push(IndexedText { source, options_json: call.options_json()?, options: call.options });
@@ -122,7 +122,7 @@ fn criterion_of(table: &Relation, source: &str, texts: &[IndexedText], asked: &A
     let mut served = Vec::new();
     for text in texts {
         let guarded = asked.for_texts(&text.options_json)?;
-        // The index does not have the weights that are learnt now.
+        // The indexes do not have weights that would be learnt only now.
         let is_served = text.options.has_bands_for(&guarded.options) && !asked.asks_for_weights();
         if is_served && !served.contains(&guarded) {
             served.push(guarded);
@@ -166,33 +166,27 @@ fn indexed_fingerprints(table: &Relation) -> Vec<RowValue> {
 /// If the source is a fingerprint, the source. If it is a column of another type, the indexed fingerprints that are
 /// made from the column. Otherwise none.
 fn named_fingerprints(table: &Relation, source: Expression) -> Result<Vec<RowValue>> {
-    // SAFETY: getBaseType looks up a system cache; the type of an expression exists.
-    let is_fingerprint = unsafe { pg_sys::getBaseType(source.value_type()) } == pg_sys::INT8OID;
-    Ok(match source.as_own_column().and_then(|column| Column::at(table, column)) {
-        Some(column) if is_fingerprint => {
-            check_is_stored(table, &column)?;
-            vec![RowValue::Column(column.attnum)]
-        }
-        Some(column) => {
-            let is_made_from = |computation| is_made_from(table, &column, computation);
-            let mut indexed = indexed_fingerprints(table);
-            indexed.retain(|fingerprint| fingerprint.computation(table).is_some_and(is_made_from));
-            indexed
-        }
-        None => Vec::from_iter(is_fingerprint.then_some(RowValue::Expression(source))),
-    })
+    if let Some(fingerprint) = as_fingerprint(table, source)? {
+        return Ok(vec![fingerprint]);
+    }
+    let Some(column) = source.as_own_column().and_then(|column| Column::at(table, column)) else {
+        return Ok(Vec::new());
+    };
+    let is_of_column = |computation| is_made_from(table, &column, computation);
+    let mut fingerprints = indexed_fingerprints(table);
+    fingerprints.retain(|fingerprint| fingerprint.computation(table).is_some_and(is_of_column));
+    Ok(fingerprints)
 }
 
-/// The generated column whose value is this text.
-fn generated_column(table: &Relation, text: Expression) -> Option<Expression> {
+/// The generated column whose value is this text; None if there is none.
+fn generated_column_of(table: &Relation, text: Expression) -> Option<Expression> {
     let text = with_plain_columns(table, text);
-    let has_text =
-        |column: &Column| column.generation(table).and_then(as_text).is_some_and(|generation| generation.equals(text));
+    let has_text = |column: &Column| column.generation(table).and_then(as_text).is_some_and(|own| own.equals(text));
     Column::all(table).find(has_text)?.as_variable()
 }
 
-/// The first column of texts, to be named in a hint.
-fn text_column(table: &Relation) -> Option<Expression> {
+/// The first column of texts, for a hint.
+fn first_text_column(table: &Relation) -> Option<Expression> {
     Column::all(table).filter_map(|column| column.as_variable()).find(|column| as_text(*column).is_some())
 }
 
@@ -214,19 +208,19 @@ fn not_indexed(
     if let Some(text) = fingerprinted_text
         && !indexed_texts(table, Some(text))?.is_empty()
     {
-        let (named, text) = (named.map_or(Ok("the source".to_owned()), to_sql)?, to_sql(text)?);
+        let (named_sql, text_sql) = (named.map_or(Ok("the source".to_owned()), to_sql)?, to_sql(text)?);
         let message =
-            format!("{named} in table \"{}\" is a fingerprint, and the criterion is for texts", table.name()?);
-        let hint = format!("Name the text as the source, {text}, whose bands are indexed; {OR_BY_DISTANCE}.");
+            format!("{named_sql} in table \"{}\" is a fingerprint, and the criterion is for texts", table.name()?);
+        let hint = format!("Name the text as the source, {text_sql}, whose bands are indexed; {OR_BY_DISTANCE}.");
         return Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message).with_hint(hint));
     }
-    let (source, guarded) = (fingerprinted_text.or(named).or(text_column(table)), asked.for_texts("{}")?);
-    let source = source.map_or(Ok("...".to_owned()), to_sql)?;
-    let error = no_bands(table, &source, None, &guarded)?;
+    let (source, guarded) = (fingerprinted_text.or(named).or(first_text_column(table)), asked.for_texts("{}")?);
+    let sql = source.map_or(Ok("...".to_owned()), to_sql)?;
+    let error = no_bands(table, &sql, None, &guarded)?;
     if fingerprinted_text.is_none() {
         return Ok(error);
     }
-    Ok(error.with_hint(format!("Run {}, {OR_BY_DISTANCE}.", index_call(&table.name()?, &source, &guarded))))
+    Ok(error.with_hint(format!("Run {}, {OR_BY_DISTANCE}.", index_call_sql(&table.name()?, &sql, &guarded))))
 }
 
 /// The error for partitions that are indexed in different ways.
@@ -247,6 +241,7 @@ fn disagreement(
         ))
 }
 
+/// The error for a table on which several sources are indexed, if the user names none.
 fn ambiguous(table: &Relation, choices: &[String]) -> Result<ErrorReport> {
     let message = format!("table \"{}\" has indexes on several sources", table.name()?);
     Ok(user_error(PgSqlErrorCode::ERRCODE_AMBIGUOUS_COLUMN, message)

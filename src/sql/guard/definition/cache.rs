@@ -15,9 +15,10 @@ use postgres::catalog::relation::ACCESS_SHARE;
 use postgres::error::Result;
 use postgres::trigger::RowEvent;
 
-use super::guard::{Guard, Identity};
+use super::guard::{Guard, GuardIdentity};
 
-/// The limit on the triggers in the cache: enough for the partitions of several tables.
+/// The limit on the triggers in the cache: enough for the partitions of several tables. Beyond it, the cache is
+/// emptied.
 const MAX_CACHED_TRIGGERS: usize = 4096;
 
 thread_local! {
@@ -27,7 +28,7 @@ thread_local! {
     /// Whether PostgreSQL has the callbacks below.
     static HAS_CALLBACKS: Cell<bool> = const { Cell::new(false) };
     /// The relations whose definition may have changed since the last look-up; the invalid OID stands for all.
-    static CHANGED: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
+    static CHANGED_RELATIONS: RefCell<Vec<Oid>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The guard of the event's trigger, which executes `function`. The tables that the guard searches are locked until the
@@ -38,7 +39,7 @@ pub fn guard_of_trigger(function: Oid, event: &RowEvent, previous: Option<&Rc<Gu
     if previous.is_some_and(|previous| Rc::ptr_eq(previous, &guard)) {
         return Ok(guard);
     }
-    // While this waits for a lock, a table may change: then the guard is made again, and its tables are locked.
+    // A table may change while this waits for a lock: then the guard is made again, and its tables are locked.
     loop {
         // A table without partitions needs no lock here: the statement that writes to it has locked it.
         if guard.relations.len() > 1 {
@@ -71,15 +72,15 @@ fn find_or_make(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
             }
         }
     }
-    drop_changed();
+    drop_outdated();
     let trigger = event.trigger().tgoid;
     let has_arguments = |guard: &&Rc<Guard>| guard.identity.has_arguments_of(event);
     if let Some(guard) = GUARDS.with_borrow(|guards| guards.get(&trigger)?.iter().find(has_arguments).cloned()) {
         return Ok(guard);
     }
-    let identity = Identity::from_event(event)?;
-    let is_same = |guard: &&Rc<Guard>| guard.identity == identity;
-    let shared = GUARDS.with_borrow(|guards| guards.values().flatten().find(is_same).cloned());
+    let identity = GuardIdentity::from_event(event)?;
+    let has_identity = |guard: &&Rc<Guard>| guard.identity == identity;
+    let shared = GUARDS.with_borrow(|guards| guards.values().flatten().find(has_identity).cloned());
     let guard = shared.map_or_else(|| Guard::new(function, identity, event).map(Rc::new), Ok)?;
     GUARDS.with_borrow_mut(|guards| {
         if guards.len() >= MAX_CACHED_TRIGGERS {
@@ -91,8 +92,8 @@ fn find_or_make(function: Oid, event: &RowEvent) -> Result<Rc<Guard>> {
 }
 
 /// Drops the guards that depend on relations whose definition may have changed.
-fn drop_changed() {
-    let changed = CHANGED.take();
+fn drop_outdated() {
+    let changed = CHANGED_RELATIONS.take();
     if changed.is_empty() {
         return;
     }
@@ -112,7 +113,7 @@ fn drop_changed() {
 unsafe extern "C-unwind" fn relation_changed(_argument: Datum, relation: Oid) {
     /// If more relations than this have changed, drop all guards.
     const MAX_CHANGED_RELATIONS: usize = 64;
-    CHANGED.with_borrow_mut(|changed| {
+    CHANGED_RELATIONS.with_borrow_mut(|changed| {
         if changed.len() == MAX_CHANGED_RELATIONS {
             *changed = vec![Oid::INVALID];
         } else if !changed.contains(&relation) {
@@ -125,5 +126,5 @@ unsafe extern "C-unwind" fn relation_changed(_argument: Datum, relation: Oid) {
 /// name.
 #[pg_guard]
 unsafe extern "C-unwind" fn function_or_enum_changed(_argument: Datum, _cache: c_int, _hash: u32) {
-    CHANGED.set(vec![Oid::INVALID]);
+    CHANGED_RELATIONS.set(vec![Oid::INVALID]);
 }

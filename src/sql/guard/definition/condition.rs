@@ -22,15 +22,15 @@ pub const UNLESS: &CStr = c"unless";
 pub fn condition_sql(
     asked: Option<&AskedSql>,
     table: &Relation,
-    name: &CStr,
+    argument: &CStr,
     mark_column: Option<&str>,
 ) -> Result<Option<String>> {
     let Some(asked) = asked.filter(|asked| !asked.sql.is_empty()) else { return Ok(None) };
-    let condition = asked.parse(|sql| parse(table, sql, name))?;
+    let condition = asked.parse(|sql| parse(table, sql, argument))?;
     let mark = mark_column.map(|mark| Column::find(table, mark)).transpose()?.flatten();
     if let Some(mark) = mark.filter(|mark| with_plain_columns(table, condition).own_columns().contains(&mark.attnum)) {
-        let (name, mark) = (name.to_string_lossy(), mark.name()?);
-        return Err(invalid_parameter(format!("{name} must not have the mark column \"{mark}\""))
+        let (argument, column) = (argument.to_string_lossy(), mark.name()?);
+        return Err(invalid_parameter(format!("{argument} must not have the mark column \"{column}\""))
             .with_detail("The guard sets the mark. Rows with a mark do not count, whatever the condition.")
             .with_hint("Name another column, in which the application says what it wants."));
     }
@@ -38,10 +38,10 @@ pub fn condition_sql(
 }
 
 /// Parses a condition in a guard's arguments, as [`condition_sql`] prints it.
-pub fn parse_condition(table: &Relation, sql: &str, name: &CStr) -> Result<Expression> {
-    with_fixed_settings(|| parse(table, sql, name))
+pub fn parse_condition(table: &Relation, sql: &str, argument: &CStr) -> Result<Expression> {
+    with_fixed_settings(|| parse(table, sql, argument))
 }
 
-fn parse(table: &Relation, sql: &str, name: &CStr) -> Result<Expression> {
-    row_expression::parse_condition(table, sql, Argument { name, context: &error_context(table, name)? })
+fn parse(table: &Relation, sql: &str, argument: &CStr) -> Result<Expression> {
+    row_expression::parse_condition(table, sql, Argument { name: argument, context: &error_context(table, argument)? })
 }

@@ -29,7 +29,7 @@ pub struct GuardedTexts {
     pub criterion: TextCriterion,
     /// The options of the bands, and of comparing texts.
     pub options: Options,
-    /// A criterion as JSON, with the options among its keys.
+    /// The criterion as JSON, with the options among its keys. `resemblance` and `bands` may be missing.
     json: String,
 }
 
@@ -65,7 +65,7 @@ impl GuardedTexts {
     /// The options as JSON, for users.
     pub fn options_json(&self) -> String {
         let mut options = serde_json::from_str::<BTreeMap<&str, Value>>(&self.json).unwrap_or_default();
-        // {"weights": "table"} asks to learn weights once. The learnt weights are options.
+        // {"weights": "table"} asks to learn weights once. It is no option: only the learnt weights are.
         options.retain(|key, value| OPTION_KEYS.contains(key) && *value != "table");
         Value::from_iter(options).to_string()
     }
@@ -83,7 +83,7 @@ pub struct AskedCriterion {
 
 impl AskedCriterion {
     pub fn read(document: RawJsonb<'_>) -> Result<Self> {
-        // SAFETY: an argument of type jsonb.
+        // SAFETY: the argument is of type jsonb.
         let json = unsafe { to_json_text(document) }?;
         Ok(Self { json, document: read_criterion(JsonDocument::Jsonb(document))? })
     }
@@ -102,7 +102,7 @@ impl AskedCriterion {
         self.document.weights_of_table
     }
 
-    /// The criterion for texts, with these options by default. An error if a key is for fingerprints.
+    /// The criterion for texts, with these options, as JSON, by default. An error if a key is for fingerprints.
     pub fn for_texts(&self, options: &str) -> Result<GuardedTexts> {
         if let Some(key) = self.unexpected_key(|key| key != "max_distance") {
             return Err(wrong_key(&key, "fingerprints", "texts").with_hint(

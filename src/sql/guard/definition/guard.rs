@@ -21,10 +21,9 @@ use super::searched_table::SearchedTable;
 use super::source::column_name;
 use crate::sql::functions::ExtensionSchema;
 
-/// Identifies a guard: its table (for a partition's trigger, the partitioned table), and the trigger's arguments in the
-/// server's encoding.
+/// Identifies a guard: by its root ([`root_of`]), and by the trigger's arguments in the server's encoding.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Identity {
+pub struct GuardIdentity {
     pub root: Oid,
     arguments: Vec<CString>,
     /// The partitions between the root and the trigger's own table that are being detached: see [`PartitionTree`].
@@ -33,21 +32,22 @@ pub struct Identity {
 
 /// A guard, ready to decide about rows. The cache stores it between statements.
 pub struct Guard {
-    pub identity: Identity,
+    pub identity: GuardIdentity,
     pub secret: Secret,
     pub action: Action,
     /// The condition under which a new row is stored unchecked, as SQL.
     pub unless: Option<String>,
-    /// The tables to search: the table, or all partitions of a partitioned table.
+    /// The tables to search: the root or, if it is partitioned, its leaf partitions.
     pub searched: Vec<SearchedTable>,
-    /// What the guard depends on: all tables, including partitioned ones, and the composite types that it reads.
+    /// The relations whose change makes the guard outdated: all tables, including partitioned ones, and the composite
+    /// types that it reads.
     pub relations: Vec<Oid>,
 }
 
 impl Guard {
     /// Makes the guard of the event's trigger, which executes `function`. An error if the guard could not decide: a
     /// column is missing, a table cannot be searched, or Citus stores its rows where the guard does not see them.
-    pub fn new(function: Oid, identity: Identity, event: &RowEvent) -> Result<Self> {
+    pub fn new(function: Oid, identity: GuardIdentity, event: &RowEvent) -> Result<Self> {
         let arguments = identity
             .arguments
             .iter()
@@ -55,7 +55,7 @@ impl Guard {
             .collect::<Result<Vec<_>, _>>()?;
         let arguments = Arguments::parse(&arguments)?;
         let Arguments { source, mark_column, scope, .. } = &arguments;
-        check_columns(event, column_name(source).iter().chain(mark_column).chain(scope))?;
+        check_has_columns(event, column_name(source).iter().chain(mark_column).chain(scope))?;
         let members = Members::read(identity.root, event.table().oid())?;
         for &member in &members.all {
             check_sees_all(&Relation::open(member), scope)?;
@@ -64,14 +64,14 @@ impl Guard {
         let secret = identity.secret();
         let Arguments { action, unless, .. } = arguments;
         // The columns of all partitions have the same types.
-        let composites = searched.first().map_or_else(Vec::new, |searched| searched.expressions.composites());
-        let relations = [members.all, composites].concat();
+        let composite_types = searched.first().map_or_else(Vec::new, |table| table.expressions.composite_types());
+        let relations = [members.all, composite_types].concat();
         Ok(Self { identity, secret, action, unless, searched, relations })
     }
 
-    /// The position, in `searched`, of the table of a trigger.
+    /// The position, in `searched`, of the table that a trigger fires for.
     pub fn position_of(&self, table: &Relation) -> Result<usize> {
-        if let Some(position) = self.searched.iter().position(|searched| searched.oid == table.oid()) {
+        if let Some(position) = self.searched.iter().position(|own| own.oid == table.oid()) {
             return Ok(position);
         }
         // Another kind of table may have row triggers, but no rows of its own.
@@ -80,7 +80,7 @@ impl Guard {
     }
 }
 
-impl Identity {
+impl GuardIdentity {
     pub fn from_event(event: &RowEvent) -> Result<Self> {
         let (root, own) = (root_of(event)?, event.table().oid());
         let detached = if root == own { Vec::new() } else { PartitionTree::read(root, own, NO_LOCK).detached };
@@ -105,8 +105,9 @@ impl Identity {
             let nonce = pg_sys::GetMockAuthenticationNonce().cast::<u8>();
             (slice::from_raw_parts(nonce, pg_sys::MOCK_AUTH_NONCE_LEN as usize), pg_sys::MyDatabaseId)
         };
+        const SHA256_BYTES: usize = 32;
         let mut secret = [0; _];
-        for (number, part) in (0u32..).zip(secret.chunks_mut(32)) {
+        for (number, part) in (0u32..).zip(secret.chunks_exact_mut(SHA256_BYTES)) {
             let numbers = [database.to_u32(), self.root.to_u32(), number].map(u32::to_le_bytes);
             let mut hashed = [nonce, numbers.as_flattened()].concat();
             hashed.extend(self.arguments.iter().flat_map(|argument| argument.to_bytes_with_nul()));
@@ -124,7 +125,7 @@ impl Identity {
 }
 
 /// An error that names the guard if its table lacks a column.
-fn check_columns<'a>(event: &RowEvent, names: impl Iterator<Item = &'a String>) -> Result<()> {
+fn check_has_columns<'a>(event: &RowEvent, names: impl Iterator<Item = &'a String>) -> Result<()> {
     let table = event.table();
     for name in names {
         if Column::find(&table, name)?.is_some() {

@@ -1,8 +1,8 @@
 //! The expressions that a guard evaluates on the rows of a table: its source, and its conditions.
 //!
 //! On stored rows, it runs only immutable code that PostgreSQL ships, arithmetic of times, and functions of the
-//! extension ([`foreign_code`]): stored rows may be hidden from the writer, and other names may get another meaning. On
-//! the new row, it also computes generated columns, which may run any code, as the writer, like a CHECK constraint.
+//! extension ([`foreign_code`]): other code could reveal hidden rows to the writer, and a name may later mean other
+//! code. On the new row, it also computes generated columns as the writer, with any code, like a CHECK constraint.
 
 use std::ffi::CStr;
 
@@ -30,24 +30,22 @@ pub struct GuardExpressions {
 }
 
 impl GuardExpressions {
-    /// Reads the source and the conditions from a guard's arguments. Returns the source also with its generated
-    /// columns. An error if a guard must not evaluate one of them.
+    /// Reads the source and the conditions from a guard's arguments. Also returns the source as it was parsed, with its
+    /// generated columns. An error if a guard must not evaluate one of the expressions.
     pub fn read(table: &Relation, arguments: &Arguments, schema: ExtensionSchema) -> Result<(Self, Expression)> {
         let mut source = parse_source(table, &arguments.source)?;
         if let GuardCriterion::Texts(_) = arguments.criterion {
             source = as_text(source).ok_or_else(|| not_a_text(table))?;
         }
+        let new = |argument, expression| GuardExpression::new(table, argument, expression, schema);
         let among = arguments.among.as_ref().map(|sql| {
-            GuardExpression::new(table, AMONG, parse_condition(table, sql, AMONG)?, schema)?.checked_for_stored_rows(
+            new(AMONG, parse_condition(table, sql, AMONG)?)?.checked_for_stored_rows(
                 "Put the condition into a stored column, which may be generated: among => 'live'.",
             )
         });
-        let unless = arguments
-            .unless
-            .as_ref()
-            .map(|sql| GuardExpression::new(table, UNLESS, parse_unless(table, sql, schema)?, schema));
+        let unless = arguments.unless.as_ref().map(|sql| new(UNLESS, parse_unless(table, sql, schema)?));
         let expressions = Self {
-            source: GuardExpression::new(table, SOURCE, source, schema)?.checked_for_stored_rows(
+            source: new(SOURCE, source)?.checked_for_stored_rows(
                 "Put the text into a stored generated column, and index and guard that column.",
             )?,
             among: among.transpose()?,
@@ -57,12 +55,12 @@ impl GuardExpressions {
     }
 
     /// The relations of the composite types whose fields the expressions read.
-    pub fn composites(&self) -> Vec<Oid> {
+    pub fn composite_types(&self) -> Vec<Oid> {
         let Self { source, among, unless } = self;
         [Some(source), among.as_ref(), unless.as_ref()]
             .into_iter()
             .flatten()
-            .flat_map(|expression| expression.composites.iter().copied())
+            .flat_map(|expression| expression.composite_types.iter().copied())
             .collect()
     }
 }
@@ -81,14 +79,15 @@ fn parse_unless(table: &Relation, sql: &str, schema: ExtensionSchema) -> Result<
         .with_hint("Put the condition into a stored column, which may be generated: unless => 'confirmed'."))
 }
 
-/// An expression of a table's columns.
+/// An expression of a guard, on the rows of one table.
 pub struct GuardExpression {
     pub table: Oid,
-    /// The name of the guard's argument that states it.
+    /// The argument of the guard that the expression comes from: source, among or unless.
     pub argument: &'static CStr,
-    /// For a new row: without generated columns, which PostgreSQL computes only after the trigger.
+    /// For a new row: generated columns are replaced by their expressions, because PostgreSQL computes the columns only
+    /// after the trigger.
     pub for_new_row: StoredExpression,
-    /// For a stored row: without virtual generated columns.
+    /// For a stored row: virtual generated columns are replaced.
     pub for_stored_row: StoredExpression,
     /// Whether the expression for a stored row is a column alone.
     pub is_column: bool,
@@ -97,22 +96,22 @@ pub struct GuardExpression {
     /// The columns from which the value for a stored row is read.
     pub stored_row_columns: Vec<i16>,
     /// The relations of the composite types whose fields the expression reads.
-    composites: Vec<Oid>,
+    composite_types: Vec<Oid>,
     /// The code in the expression that a guard must not run on stored rows, for a message; None if there is none.
     foreign_code: Option<String>,
 }
 
 impl GuardExpression {
-    fn new(table: &Relation, argument: &'static CStr, value: Expression, schema: ExtensionSchema) -> Result<Self> {
-        let for_new_row = with_plain_columns(table, value);
-        let for_stored_row = replace_generated_columns(table, value, |column| !column.is_stored);
+    fn new(table: &Relation, argument: &'static CStr, expression: Expression, schema: ExtensionSchema) -> Result<Self> {
+        let for_new_row = with_plain_columns(table, expression);
+        let for_stored_row = replace_generated_columns(table, expression, |column| !column.is_stored);
         Ok(Self {
             table: table.oid(),
             argument,
             is_column: for_stored_row.as_own_column().is_some(),
             new_row_columns: for_new_row.own_columns(),
             stored_row_columns: for_stored_row.own_columns(),
-            composites: value.parts().into_iter().filter_map(Expression::composite).collect(),
+            composite_types: expression.parts().into_iter().filter_map(Expression::composite).collect(),
             foreign_code: foreign_code(for_stored_row, DependsOn::Row, |function| schema.owns(function))?,
             for_new_row: StoredExpression::new(for_new_row),
             for_stored_row: StoredExpression::new(for_stored_row),
@@ -132,18 +131,18 @@ impl GuardExpression {
     /// An error with this hint unless the guard may evaluate the expression on stored rows.
     fn checked_for_stored_rows(self, hint: &'static str) -> Result<Self> {
         match &self.foreign_code {
-            Some(code) => Err(refused(code, &self.argument.to_string_lossy(), hint)),
+            Some(code) => Err(refused_code(code, &self.argument.to_string_lossy(), hint)),
             None => Ok(self),
         }
     }
 }
 
-/// The error for a type whose values a guard must not compare on stored rows.
+/// The error for a type whose values a guard must not compare on stored rows, because foreign code would compare them.
 pub fn refused_type(type_name: &str, argument: &str) -> ErrorReport {
-    refused(&format!("type {type_name}"), argument, "Name a column of a type of PostgreSQL's own, or of an enum.")
+    refused_code(&format!("type {type_name}"), argument, "Name a column of a type of PostgreSQL's own, or of an enum.")
 }
 
-fn refused(code: &str, argument: &str, hint: &'static str) -> ErrorReport {
+fn refused_code(code: &str, argument: &str, hint: &'static str) -> ErrorReport {
     const DETAIL: &str = "On stored rows, a guard runs only immutable functions of PostgreSQL's own that no setting \
         affects, and functions of times.";
     not_supported(format!("cannot use {code} in {argument}")).with_detail(DETAIL).with_hint(hint)

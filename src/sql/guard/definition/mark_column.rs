@@ -23,34 +23,29 @@ pub struct MarkColumn {
 impl MarkColumn {
     /// A column that marks rows of a table with this primary key, within this scope; None if it cannot store the keys.
     pub fn new(primary_key: &PrimaryKey, scope: &GuardScope, column: &Column) -> Option<Self> {
+        let &Column { attnum, data_type, type_modifier, .. } = column;
         let key: Vec<_> = primary_key.columns().collect();
-        let has_its_type = |position: &usize| {
-            let Column { data_type, type_modifier, .. } = *key[*position];
-            (data_type, type_modifier) == (column.data_type, column.type_modifier)
-        };
-        let position = identifying_column(&key, scope).filter(has_its_type);
-        let can_store_key = column.data_type == pg_sys::JSONBOID && !key.is_empty();
-        (position.is_some() || can_store_key).then_some(Self {
-            column: column.attnum,
-            data_type: column.data_type,
-            position,
-        })
+        let has_key_type =
+            |&position: &usize| (key[position].data_type, key[position].type_modifier) == (data_type, type_modifier);
+        let position = identifying_column(&key, scope).filter(has_key_type);
+        let can_store_whole_key = data_type == pg_sys::JSONBOID && !key.is_empty();
+        (position.is_some() || can_store_whole_key).then_some(Self { column: attnum, data_type, position })
     }
 
-    /// The mark for a key of this table.
+    /// The mark that names the row with this primary key.
     pub fn value(&self, primary_key: &PrimaryKey, key: &KeyValue) -> Result<Option<Datum>> {
         if let Some(position) = self.position {
             return Ok(key.value(position));
         }
-        let key = primary_key.to_json(key)?;
-        Ok(key.map(|key| to_jsonb(&key)).transpose()?.map(|key| key.datum()))
+        let json = primary_key.to_json(key)?;
+        Ok(json.map(|json| to_jsonb(&json)).transpose()?.map(|document| document.datum()))
     }
 }
 
 /// The position, in the primary key, of the column that identifies a row within the scope: the only column outside the
 /// scope, or the only column of the key. None if such a column does not exist.
 fn identifying_column(key: &[&Column], scope: &GuardScope) -> Option<usize> {
-    let is_outside = |position: &usize| !scope.attnums().any(|scope| scope == key[*position].attnum);
+    let is_outside = |position: &usize| !scope.attnums().any(|attnum| attnum == key[*position].attnum);
     let mut outside = (0..key.len()).filter(is_outside);
     match (outside.next(), outside.next()) {
         (Some(position), None) => Some(position),

@@ -34,8 +34,8 @@ impl Members {
         check_one_owner(root, &all)?;
         if let Some(&foreign) = all.iter().find(|&&member| is_foreign(member)) {
             let name = relation_name(foreign)?.unwrap_or_default();
-            let noun = if foreign == root { "table" } else { "partition" };
-            return Err(not_supported(format!("{noun} \"{name}\" is a foreign table"))
+            let kind = if foreign == root { "table" } else { "partition" };
+            return Err(not_supported(format!("{kind} \"{name}\" is a foreign table"))
                 .with_detail("A guard searches the indexes of this server only.")
                 .with_hint(
                     "Guard the table on its server instead. That guard also checks the rows that come from here.",
@@ -52,17 +52,18 @@ impl Members {
         Ok(Self { all, with_rows })
     }
 
-    /// The tables in `with_rows`, ready to be searched. An error if one of them cannot be searched, or has another
-    /// source.
+    /// The tables in `with_rows`, ready to be searched. An error if one of them cannot be searched, or computes the
+    /// source in another way than the root.
     pub fn searched(&self, arguments: &Arguments, schema: Option<ExtensionSchema>) -> Result<Vec<SearchedTable>> {
         let needed = [(c"simhash_band", BAND_ARGUMENTS), (c"simhash_block", BLOCK_ARGUMENTS)];
-        let has_all = |own: &ExtensionSchema| needed.iter().all(|(name, types)| own.function(name, types).is_some());
-        let Some(schema) = schema.filter(has_all) else {
+        let has_needed = |own: &ExtensionSchema| needed.iter().all(|(name, types)| own.function(name, types).is_some());
+        let Some(schema) = schema.filter(has_needed) else {
             let message = "pg_simhash lacks functions here that its library needs";
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
                 .with_hint("Run ALTER EXTENSION pg_simhash UPDATE in this database."));
         };
         let root = Relation::open(self.all[0]);
+        // Checks the arguments even if there are no partitions. An error names the partitioned table.
         if root.is_partitioned() {
             GuardExpressions::read(&root, arguments, schema)?;
         }

@@ -1,4 +1,4 @@
-//! The key of a row, by which the rows near it are looked up.
+//! The key of a row, by which near rows are looked up; and the rows that a session has found last, by their keys.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -15,11 +15,7 @@ use crate::sql::lookup::text_keys::TextKeys;
 #[derive(Clone)]
 pub enum RowKey {
     Text(TextKeys),
-    Fingerprint {
-        value: u64,
-        /// The largest distance of near fingerprints.
-        max_distance: i32,
-    },
+    Fingerprint { value: u64, max_distance: i32 },
 }
 
 impl RowKey {
@@ -55,6 +51,7 @@ impl RowKey {
 pub struct RecentRows(RefCell<VecDeque<(RowKey, ItemPointerData)>>);
 
 impl RecentRows {
+    /// The limit on the rows that are known. Beyond it, the one that was added first is forgotten.
     const LIMIT: usize = 256;
 
     /// Adds a row, unless it is known or has no key.

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use pgrx::pg_sys::{self, Datum, Oid};
+use pgrx::pg_sys::{self, Datum, Oid, ScanKeyData};
 use pgrx::prelude::*;
 use postgres::built_in::is_allowed_type;
 use postgres::catalog::column::Column;
@@ -20,9 +20,10 @@ pub struct GuardScope(Vec<ScopeColumn>);
 
 struct ScopeColumn {
     column: Column,
+    /// The equality function of the column's type.
     equality: Oid,
     /// The hash function of the column's type; None if it has none.
-    hash: Option<Oid>,
+    hash_function: Option<Oid>,
 }
 
 /// The values that a row has in the scope columns of a guard.
@@ -32,7 +33,8 @@ pub struct GuardScopeValues<'a> {
 }
 
 impl GuardScope {
-    /// Reads the columns. An error if one does not exist, is generated, or has a type without equality.
+    /// Reads the columns. An error if one does not exist, is generated, or has a type without equality, or one
+    /// that code of others handles.
     pub fn new(table: &Relation, names: &[String]) -> Result<Self> {
         names.iter().map(|name| ScopeColumn::new(table, name)).collect::<Result<_, _>>().map(Self)
     }
@@ -51,7 +53,7 @@ impl GuardScope {
     ///
     /// # Safety
     /// The index compares these columns as their types and collations do.
-    pub unsafe fn keys(&self, positions: &[usize], values: &GuardScopeValues<'_>) -> Vec<pg_sys::ScanKeyData> {
+    pub unsafe fn scan_keys(&self, positions: &[usize], values: &GuardScopeValues<'_>) -> Vec<ScanKeyData> {
         let scan_key = |(attnum, &position): (i16, &usize)| {
             let ScopeColumn { column, equality, .. } = &self.0[position];
             // SAFETY: the function is the equality of the column's type, as in the index.
@@ -69,22 +71,23 @@ impl GuardScope {
     pub fn has_values(&self, row: Row<'_>, values: &GuardScopeValues<'_>) -> bool {
         self.0.iter().zip(&values.values).all(|(scope, value)| match (row.value(scope.column.attnum), *value) {
             (None, None) => true,
-            (Some(a), Some(b)) => {
+            (Some(own), Some(other)) => {
+                let ScopeColumn { column, equality, .. } = scope;
                 // SAFETY: a guard's tables have columns of the same types. The function is the equality of this type.
-                let result = unsafe { pg_sys::OidFunctionCall2Coll(scope.equality, scope.column.collation, a, b) };
+                let result = unsafe { pg_sys::OidFunctionCall2Coll(*equality, column.collation, own, other) };
                 result != Datum::from(false)
             }
             _ => false,
         })
     }
 
-    /// A hash of scope values; equal values have the same hash. All values but NULL count as equal if their type has no
-    /// hash function.
+    /// A hash of scope values; equal values have the same hash. Of a type without hash functions, it distinguishes only
+    /// NULL from other values.
     pub fn hash(&self, values: &GuardScopeValues<'_>) -> u64 {
-        let hash_value = |(scope, value): (&ScopeColumn, &Option<Datum>)| match (scope.hash, value) {
+        let hash_value = |(scope, value): (&ScopeColumn, &Option<Datum>)| match (scope.hash_function, value) {
             // SAFETY: the value is of the column's type, and the function is the hash function of this type.
-            (Some(hash), Some(value)) => unsafe {
-                pg_sys::OidFunctionCall1Coll(hash, scope.column.collation, *value).value() as u32
+            (Some(function), Some(value)) => unsafe {
+                pg_sys::OidFunctionCall1Coll(function, scope.column.collation, *value).value() as u32
             },
             (_, value) => u32::from(value.is_some()),
         };
@@ -103,18 +106,18 @@ impl ScopeColumn {
         }
         let flags = pg_sys::TYPECACHE_EQ_OPR | pg_sys::TYPECACHE_HASH_PROC;
         // SAFETY: the type of an existing column exists.
-        let cached = unsafe { &*pg_sys::lookup_type_cache(column.data_type, flags as i32) };
-        if cached.eq_opr == Oid::INVALID {
+        let entry = unsafe { &*pg_sys::lookup_type_cache(column.data_type, flags as i32) };
+        if entry.eq_opr == Oid::INVALID {
             let message = format!("column \"{name}\" of table \"{}\" has a type without equality", table.name()?);
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message));
         }
         // SAFETY: the type exists, and the type cache returned this operator, so it exists too.
-        let (base, equality) = unsafe { (pg_sys::getBaseType(column.data_type), pg_sys::get_opcode(cached.eq_opr)) };
+        let (base, equality) = unsafe { (pg_sys::getBaseType(column.data_type), pg_sys::get_opcode(entry.eq_opr)) };
         if !is_allowed_type(base) {
             return Err(refused_type(&column.type_name()?, "scope"));
         }
         // The type cache returns a hash function only if it agrees with the equality.
-        let hash = Some(cached.hash_proc).filter(|hash| *hash != Oid::INVALID);
-        Ok(Self { column, equality, hash })
+        let hash_function = Some(entry.hash_proc).filter(|function| *function != Oid::INVALID);
+        Ok(Self { column, equality, hash_function })
     }
 }

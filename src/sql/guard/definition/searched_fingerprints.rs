@@ -3,30 +3,26 @@
 use std::collections::BTreeSet;
 
 use pgrx::prelude::*;
-use postgres::catalog::column::Column;
 use postgres::catalog::index::ExpressionForm;
 use postgres::catalog::relation::Relation;
-use postgres::catalog::row_value::RowValue;
 use postgres::catalog::statistics::distinct_values;
 use postgres::error::{ErrorReport, Explain, Result, user_error};
 use postgres::expression::Expression;
 use simhash::search::growth::{ExpectedWork, Growth};
 
-use super::row_key::RowKey;
 use super::scope::GuardScope;
-use crate::sql::indexed::fingerprint_column::check_is_stored;
+use super::source::as_fingerprint;
 use crate::sql::indexed::layouts::{Layout, ScopedBlock, group_by_layout, indexed_blocks, layout_blocks};
 
-/// The layouts by which a guard looks up the fingerprints of a table, all within one scope.
+/// The layouts by which a guard looks up the fingerprints of a table. Their indexes have the same leading columns.
 pub struct SearchedFingerprints {
-    /// The largest distance of near fingerprints.
     pub max_distance: i32,
-    /// The positions, in the guard's scope, of the columns that the indexes have before the block.
+    /// The positions, in the guard's scope, of the leading columns: those that the indexes have before the block.
     pub leading_scope_positions: Vec<usize>,
-    /// An estimate of the number of rows that have the new row's values in these columns.
+    /// An estimate of the number of rows that have the new row's values in the leading columns.
     pub rows: f64,
     pub layouts: Vec<Layout>,
-    total: ExpectedWork,
+    expected_work: ExpectedWork,
 }
 
 /// The number of rows for which it is decided whether a layout serves a search. It is the same for all tables, so that
@@ -43,7 +39,7 @@ impl SearchedFingerprints {
     /// An index with a column before the block that is not in the guard's scope is not used: a search would have to
     /// look up each value of this column.
     pub fn read(table: &Relation, source: Expression, scope: &GuardScope, max_distance: i32) -> Result<Self> {
-        let fingerprint = fingerprint(table, source)?;
+        let fingerprint = as_fingerprint(table, source)?.ok_or_else(|| not_a_fingerprint(table))?;
         let blocks = indexed_blocks(table, table.open_indexes(), fingerprint, ExpressionForm::Stored);
         let columns: Vec<_> = scope.attnums().collect();
         let is_usable = |scoped: &&ScopedBlock| {
@@ -53,49 +49,38 @@ impl SearchedFingerprints {
         let scopes: BTreeSet<_> = usable.iter().map(|scoped| &scoped.scope).collect();
         let all_rows = table.estimated_rows();
         // None if the indexes of a scope do not serve the distance, an error if they do so with too much work.
-        let serve = |leading: &Vec<i16>| {
-            let layouts =
-                group_by_layout(usable.iter().filter(|scoped| scoped.scope == *leading).map(|scoped| &scoped.block));
-            let growth = |rows| Growth::new(rows, layout_blocks(&layouts));
-            let nominal = growth(NOMINAL_ROWS).total(max_distance)?;
+        let serve = |index_scope: &Vec<i16>| {
+            let layouts = group_by_layout(
+                usable.iter().filter(|scoped| scoped.scope == *index_scope).map(|scoped| &scoped.block),
+            );
+            let work_with = |rows| Growth::new(rows, layout_blocks(&layouts)).total(max_distance);
+            let nominal = work_with(NOMINAL_ROWS)?;
             if nominal.probes > MAX_PROBES_OF_SEARCH || nominal.entries > MAX_SHARE_OF_ROWS * NOMINAL_ROWS {
                 return Some(Err(too_much_work(table, max_distance)));
             }
-            let groups: f64 = leading.iter().map(|&column| distinct_values(table, column, all_rows)).product();
-            let rows = all_rows / groups;
-            let total = growth(rows).total(max_distance)?;
-            let leading_scope_positions = scope.positions(leading)?;
-            Some(Ok(Self { max_distance, leading_scope_positions, rows, layouts, total }))
+            let distinct: f64 = index_scope.iter().map(|&column| distinct_values(table, column, all_rows)).product();
+            let rows = all_rows / distinct;
+            let expected_work = work_with(rows)?;
+            let leading_scope_positions = scope.positions(index_scope)?;
+            Some(Ok(Self { max_distance, leading_scope_positions, rows, layouts, expected_work }))
         };
-        // If the indexes of two scopes cost the same, as in an empty table, take the scope with more columns.
         let (served, refused): (Vec<_>, Vec<_>) = scopes.into_iter().rev().filter_map(serve).partition(Result::is_ok);
-        let cheapest = served.into_iter().flatten().min_by(|a, b| {
-            let cost = a.total.microseconds.total_cmp(&b.total.microseconds);
-            cost.then(b.leading_scope_positions.len().cmp(&a.leading_scope_positions.len()))
+        // If the indexes of two scopes cost the same, as in an empty table, take the scope with more columns.
+        let cheapest = served.into_iter().flatten().min_by(|own, other| {
+            let by_cost = own.expected_work.microseconds.total_cmp(&other.expected_work.microseconds);
+            by_cost.then(other.leading_scope_positions.len().cmp(&own.leading_scope_positions.len()))
         });
-        let no_index = || no_index(table, max_distance);
-        cheapest.ok_or_else(|| refused.into_iter().find_map(Result::err).unwrap_or_else(no_index))
-    }
-
-    /// The key by which the rows near a row with this fingerprint are looked up.
-    pub fn key(&self, fingerprint: i64) -> RowKey {
-        RowKey::Fingerprint { value: fingerprint.cast_unsigned(), max_distance: self.max_distance }
+        let refusal = || refused.into_iter().find_map(Result::err);
+        cheapest.ok_or_else(|| refusal().unwrap_or_else(|| no_index(table, max_distance)))
     }
 }
 
-/// The fingerprint that the source is, as a column or an expression. An error if it is not of type `bigint`.
-fn fingerprint(table: &Relation, source: Expression) -> Result<RowValue> {
-    // SAFETY: getBaseType looks up a system cache; the type of an expression exists.
-    if unsafe { pg_sys::getBaseType(source.value_type()) } != pg_sys::INT8OID {
-        let message = format!("the source of a guard of table \"{}\" is not of type bigint", table.name()?);
-        return Err(user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
-            .with_detail("By its criterion, the guard compares fingerprints."));
-    }
-    let Some(column) = source.as_own_column().and_then(|column| Column::at(table, column)) else {
-        return Ok(RowValue::Expression(source));
-    };
-    check_is_stored(table, &column)?;
-    Ok(RowValue::Column(column.attnum))
+/// The error for a source that is not a fingerprint, under a criterion for fingerprints.
+fn not_a_fingerprint(table: &Relation) -> ErrorReport {
+    let name = table.name().unwrap_or_default();
+    let message = format!("the source of a guard of table \"{name}\" is not of type bigint");
+    user_error(PgSqlErrorCode::ERRCODE_DATATYPE_MISMATCH, message)
+        .with_detail("By its criterion, the guard compares fingerprints.")
 }
 
 /// The error for a table that lacks the indexes for searches within a distance.

@@ -33,7 +33,6 @@ pub struct SearchedTable {
     pub mark: Option<MarkColumn>,
 }
 
-/// The way in which near rows are looked up.
 pub enum Lookup {
     Texts(SearchedTexts),
     Fingerprints(SearchedFingerprints),
@@ -79,10 +78,10 @@ impl SearchedTable {
     pub fn depends_on(&self, column: i16) -> bool {
         let GuardExpression { new_row_columns, stored_row_columns, .. } = &self.expressions.source;
         self.primary_key.columns().any(|key_column| key_column.attnum == column)
-            || self.scope.attnums().any(|scope| scope == column)
+            || self.scope.attnums().any(|attnum| attnum == column)
             || [new_row_columns, stored_row_columns, &self.partition_columns]
                 .into_iter()
                 .flatten()
-                .any(|other| *other == column)
+                .any(|attnum| *attnum == column)
     }
 }

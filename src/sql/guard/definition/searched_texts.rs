@@ -18,33 +18,34 @@ use super::source::{source_sql, with_plain_columns};
 use crate::sql::indexed::source::shown_literal;
 use crate::sql::lookup::band_indexes::{BandIndex, Bands, band_indexes};
 
-/// The indexes by which a guard looks up the texts of a table, all within one scope, and what it compares.
+/// The indexes by which a guard looks up the texts of a table, with the same leading columns, and how it compares
+/// texts.
 pub struct SearchedTexts {
     pub criterion: TextCriterion,
     pub options: Options,
-    /// The positions, in the guard's scope, of the columns that the indexes have before the band.
+    /// The positions, in the guard's scope, of the leading columns: those that the indexes have before the band.
     pub leading_scope_positions: Vec<usize>,
-    /// The indexes by the numbers of their bands.
+    /// The indexes, in the order of their bands.
     pub indexes: Vec<Oid>,
     /// Whether the indexes are on bands by the option `same`.
     pub has_same: bool,
 }
 
 impl SearchedTexts {
-    /// Finds the indexes of a table. Prefers indexes on bands by the option `same`, which fewer texts share; among
-    /// these, the scope with the most columns.
+    /// Finds the indexes of a table. Prefers indexes on bands by the option `same`, because fewer texts share these
+    /// bands; then those with the most leading columns.
     pub fn read(table: &Relation, text: Expression, scope: &GuardScope, guarded: &GuardedTexts) -> Result<Self> {
         let &GuardedTexts { criterion, ref options, .. } = guarded;
-        let text_indexes = indexed_bands(table, Some(text));
+        let text_indexes = usable_band_indexes(table, Some(text));
         let fitting: Vec<_> = text_indexes.iter().filter(|index| index.call.options.has_bands_for(options)).collect();
         let is_within = |index: &&&BandIndex| scope.positions(&index.scope).is_some();
-        let bands = Bands::of(fitting.iter().filter(is_within).copied());
-        let served = bands.iter().filter(|bands| bands.indexes.len() >= criterion.bands);
-        if let Some(served) = served.max_by_key(|bands| (bands.has_same, bands.scope.len()))
-            && let Some(leading_scope_positions) = scope.positions(&served.scope)
+        let usable = Bands::of(fitting.iter().filter(is_within).copied());
+        let sufficient = usable.iter().filter(|bands| bands.indexes.len() >= criterion.bands);
+        if let Some(best) = sufficient.max_by_key(|bands| (bands.has_same, bands.scope.len()))
+            && let Some(leading_scope_positions) = scope.positions(&best.scope)
         {
-            let indexes = served.indexes[..criterion.bands].to_vec();
-            let (options, has_same) = (options.clone(), served.has_same);
+            let indexes = best.indexes[..criterion.bands].to_vec();
+            let (options, has_same) = (options.clone(), best.has_same);
             return Ok(Self { criterion, options, leading_scope_positions, indexes, has_same });
         }
         let source = source_sql(table, text)?;
@@ -54,18 +55,19 @@ impl SearchedTexts {
                 return Err(other_scope(table, &source, &other.scope)?);
             }
             ([], _) => None,
-            _ => Some(bands.iter().map(|bands| bands.indexes.len()).max().unwrap_or(0)),
+            _ => Some(usable.iter().map(|bands| bands.indexes.len()).max().unwrap_or(0)),
         };
         Err(no_bands(table, &source, indexed, guarded)?)
     }
 }
 
-/// The valid, whole indexes of a table on the bands of this text, or of any text if it is None.
-pub fn indexed_bands(table: &Relation, text: Option<Expression>) -> Vec<BandIndex> {
-    let plain = |text: Expression| with_plain_columns(table, text.without_relabelling()).without_relabelling();
-    let text = text.map(plain);
+/// The indexes of a table on the bands of this text, or of any text if it is None, by which a guard can look up rows:
+/// they are valid, not partial, and compare as their columns' types do.
+pub fn usable_band_indexes(table: &Relation, text: Option<Expression>) -> Vec<BandIndex> {
+    let to_plain = |text: Expression| with_plain_columns(table, text.without_relabelling()).without_relabelling();
+    let text = text.map(to_plain);
     let is_wanted = |index: &BandIndex| {
-        let is_of_text = text.is_none_or(|text| plain(index.call.text).equals(text));
+        let is_of_text = text.is_none_or(|text| to_plain(index.call.text).equals(text));
         is_of_text && !index.is_partial && index.has_default_equality
     };
     let indexes = band_indexes(table, table.open_indexes(), ExpressionForm::Stored);
@@ -89,7 +91,7 @@ pub fn no_bands(table: &Relation, source: &str, indexed: Option<usize>, guarded:
             "The guard looks up every new row in valid btrees on the bands of its text, one for each band. Columns before \
              the band must be in the guard's scope.",
         )
-        .with_hint(format!("Run {}.", index_call(&name, source, guarded))))
+        .with_hint(format!("Run {}.", index_call_sql(&name, source, guarded))))
 }
 
 /// The error for a text whose bands are indexed with other options than the guard's.
@@ -107,19 +109,19 @@ pub fn other_options(table: &Relation, source: &str, options: &str) -> Result<Er
 fn other_scope(table: &Relation, source: &str, scope: &[i16]) -> Result<ErrorReport> {
     let name = table.name()?;
     let columns = scope.iter().filter_map(|&column| Column::at(table, column));
-    let columns: Vec<_> = columns.map(|column| Ok(quote_identifier(column.name()?))).collect::<Result<_>>()?;
-    let scope = quote_literal(format!("{{{}}}", columns.join(",")));
+    let names: Vec<_> = columns.map(|column| Ok(quote_identifier(column.name()?))).collect::<Result<_>>()?;
+    let scope_sql = quote_literal(format!("{{{}}}", names.join(",")));
     Ok(unserved(format!("the indexes of table \"{name}\" on the bands of {source} have a scope that the guard lacks"))
         .with_detail("Columns before the band must be in the guard's scope.")
-        .with_hint(format!("Give the guard scope => {scope}, or run simhash_index without it.")))
+        .with_hint(format!("Give the guard scope => {scope_sql}, or run simhash_index without it.")))
 }
 
 fn unserved(message: String) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
 }
 
-/// The call that makes the missing indexes, for users.
-pub fn index_call(table: &str, source: &str, guarded: &GuardedTexts) -> String {
+/// The call that makes the missing indexes, as SQL for users.
+pub fn index_call_sql(table: &str, source: &str, guarded: &GuardedTexts) -> String {
     let mut arguments = vec![quote_literal(quote_identifier(table)), quote_literal(source)];
     let options = guarded.options_json();
     if options != "{}" {

@@ -6,8 +6,9 @@ use std::ffi::{CStr, CString};
 
 use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
-use postgres::catalog::column::replace_generated_columns;
+use postgres::catalog::column::{Column, replace_generated_columns};
 use postgres::catalog::relation::Relation;
+use postgres::catalog::row_value::RowValue;
 use postgres::error::{ErrorReport, Explain, Result, user_error};
 use postgres::expression::Expression;
 use postgres::row_expression::{Argument, parse_value};
@@ -15,6 +16,7 @@ use postgres::server_string::to_server_cstring;
 use postgres::settings::with_fixed_settings;
 
 use super::distribution::user_name_of;
+use crate::sql::indexed::fingerprint_column::check_is_stored;
 
 pub const SOURCE: &CStr = c"source";
 
@@ -50,6 +52,20 @@ pub fn as_text(source: Expression) -> Option<Expression> {
     source.coerced_to(pg_sys::TEXTOID).filter(|_| is_text)
 }
 
+/// A source as a fingerprint, in a column or computed by an expression; None if its type is not `bigint`, or a domain
+/// of it. An error if the fingerprint is in a virtual generated column.
+pub fn as_fingerprint(table: &Relation, source: Expression) -> Result<Option<RowValue>> {
+    // SAFETY: getBaseType looks up a system cache; the type of an expression exists.
+    if unsafe { pg_sys::getBaseType(source.value_type()) } != pg_sys::INT8OID {
+        return Ok(None);
+    }
+    let Some(column) = source.as_own_column().and_then(|column| Column::at(table, column)) else {
+        return Ok(Some(RowValue::Expression(source)));
+    };
+    check_is_stored(table, &column)?;
+    Ok(Some(RowValue::Column(column.attnum)))
+}
+
 /// The error for a source that is not a text, under a criterion for texts.
 pub fn not_a_text(table: &Relation) -> ErrorReport {
     let name = table.name().unwrap_or_default();
@@ -59,7 +75,7 @@ pub fn not_a_text(table: &Relation) -> ErrorReport {
         .with_hint("For fingerprints, give {\"resemblance\": null}.")
 }
 
-/// The name of the column that a source is; None if it is another expression.
+/// The name of the column, if the SQL of a source, as [`source_sql`] prints it, is a column alone.
 pub fn column_name(sql: &str) -> Option<String> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || !c.is_ascii() || "_$".contains(c);
     match sql.strip_prefix('"').and_then(|sql| sql.strip_suffix('"')) {
@@ -76,13 +92,13 @@ pub fn with_plain_columns(table: &Relation, expression: Expression) -> Expressio
 /// Refuses a partition in which the source has another expression: a generated column of the partition may have one.
 pub fn check_has_source_of(table: &Relation, partition: &Relation, source: &str) -> Result<()> {
     let plain_sql = |table: &Relation| source_sql(table, with_plain_columns(table, parse_source(table, source)?));
-    let (own, other) = (plain_sql(table)?, plain_sql(partition)?);
-    if own == other {
+    let (table_sql, partition_sql) = (plain_sql(table)?, plain_sql(partition)?);
+    if table_sql == partition_sql {
         return Ok(());
     }
     let (table, partition) = (table.name()?, partition.name()?);
     let message = format!("partition \"{partition}\" computes {source} in another way than table \"{table}\"");
     Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-        .with_detail(format!("In the partition it is {other}, and in the table {own}."))
+        .with_detail(format!("In the partition it is {partition_sql}, and in the table {table_sql}."))
         .with_hint("A guard compares the same text in all partitions: give the columns the same expression."))
 }

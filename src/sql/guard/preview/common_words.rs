@@ -14,9 +14,9 @@ use crate::sql::guard::definition::criterion::GuardCriterion;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 use crate::sql::guard::row::evaluation::{Evaluator, RowKind};
 
-/// Report common words if at least this share of the sampled texts consists mostly of them.
+/// Common words are reported if at least this share of the sampled texts consists mostly of them.
 const MIN_REPORTED_SHARE: f64 = 0.1;
-/// Report them in at least this number of texts: fewer have words in common by chance.
+/// They are reported in samples of at least this number of texts: fewer may have words in common by chance.
 const MIN_REPORTED_TEXTS: usize = 20;
 
 /// Reports if many texts consist mostly of words that many rows have, unless the options have weights for them.
@@ -32,8 +32,8 @@ pub fn report_common_words(
     }
     let mut sample = TextSample::new(TABLE_SAMPLE);
     each_sampled_row(searched, table, TABLE_SAMPLE as i32, |own, row| {
-        let add = |text: TextArgument<'_>| sample.add(decode(text.detoast())?.as_str()).map_err(algorithm_error);
-        evaluator.with_text(own, row, RowKind::Stored, add).map(drop)
+        let add_text = |text: TextArgument<'_>| sample.add(decode(text.detoast())?.as_str()).map_err(algorithm_error);
+        evaluator.with_text(own, row, RowKind::Stored, add_text).map(drop)
     })?;
     let share = sample.mostly_common(&texts.options, &tick).map_err(algorithm_error)?;
     if sample.texts() < MIN_REPORTED_TEXTS || share < MIN_REPORTED_SHARE {

@@ -1,4 +1,5 @@
-//! Finds the earlier row that a sampled row is near. A row is earlier if its primary key is smaller.
+//! Finds the earlier row that a sampled row is near. A row is earlier if its primary key is smaller. If the keys are
+//! equal or cannot be compared, the tids decide.
 
 use std::cell::LazyCell;
 use std::ops::ControlFlow::{Break, Continue};
@@ -18,11 +19,10 @@ use crate::sql::guard::row::search::{Closeness, EarlierSearches, NearQuery, Want
 /// The limit on the characters of a text that are shown.
 const MAX_SHOWN_CHARACTERS: usize = 80;
 
-/// Once a sampled row is known to be a duplicate, at most this many rows are looked at for a closer one. Without this
-/// limit, each of many rows that are all near each other would be compared with all others.
-const MAX_LOOKED_AT: usize = 100;
+/// Once an earlier row makes a sampled row a duplicate, the search for a closer one ends after this many rows, that one
+/// included. Without this limit, each of many rows that are all near each other would be compared with all others.
+const MAX_ROWS_OF_DUPLICATE: usize = 100;
 
-/// A row as it is shown to users.
 pub struct ShownRow {
     /// The primary key or, without one, the tid.
     pub key: String,
@@ -37,7 +37,7 @@ pub struct EarlierRow {
 }
 
 /// The position of a row among all rows of a table and its partitions.
-pub fn position(searched: &SearchedTable, row: Row<'_>) -> (u32, u64) {
+pub fn row_position(searched: &SearchedTable, row: Row<'_>) -> (u32, u64) {
     (searched.oid.to_u32(), item_pointer_to_u64(row.tid()))
 }
 
@@ -57,38 +57,37 @@ impl Preview {
             wanted: Wanted::of_criterion(key),
         };
         let primary_key = own.primary_key.of_row(row);
-        // If the keys are equal or cannot be compared, the tids decide.
         let is_earlier = |searched: &SearchedTable, other: Row<'_>| {
             let order =
                 searched.primary_key.compare(&searched.primary_key.of_row(other), &own.primary_key, &primary_key);
-            order.then_with(|| position(searched, other).cmp(&position(own, row))).is_lt()
+            order.then_with(|| row_position(searched, other).cmp(&row_position(own, row))).is_lt()
         };
-        let (mut best, mut looked_at): (Option<EarlierRow>, _) = (None, 0);
+        let (mut closest, mut rows_of_duplicate): (Option<EarlierRow>, _) = (None, 0);
         query.each_near(&self.searched, |searched, candidate| {
             let other = candidate.version.row();
             if candidate.state != VersionState::Present || !earlier_searches.add_compared(searched.oid, other) {
                 return Ok(Continue(()));
             }
-            self.pairs.set(self.pairs.get() + 1);
+            self.compared_pairs.set(self.compared_pairs.get() + 1);
             if is_earlier(searched, other)
                 && self.evaluator.is_among(searched, other, RowKind::Stored)?
                 && let Some(closeness) = query.closeness(searched, &candidate)?
                 && !self.is_too_far(key, searched, &candidate, closeness)?
-                && best.as_ref().is_none_or(|best| best.closeness != closeness)
+                && closest.as_ref().is_none_or(|best| best.closeness != closeness)
             {
                 query.wanted.narrow(closeness);
-                best = Some(EarlierRow { closeness, shown: self.describe(searched, other)? });
+                closest = Some(EarlierRow { closeness, shown: self.describe(searched, other)? });
             }
-            let Some(best) = best.as_ref().filter(|best| self.gap(best) >= 0.0) else { return Ok(Continue(())) };
-            looked_at += 1;
-            let is_decided = looked_at == MAX_LOOKED_AT || best.closeness.is_highest();
+            let Some(best) = closest.as_ref().filter(|best| self.excess(best) >= 0.0) else { return Ok(Continue(())) };
+            rows_of_duplicate += 1;
+            let is_decided = rows_of_duplicate == MAX_ROWS_OF_DUPLICATE || best.closeness.is_highest();
             Ok(if is_decided { Break(()) } else { Continue(()) })
         })?;
-        Ok(best)
+        Ok(closest)
     }
 
-    /// Whether a text resembles another one with this key as a near-duplicate does, but is not near, because the
-    /// distance of their fingerprints is too large.
+    /// Whether a candidate resembles the text with this key as a near-duplicate does, but is not near, because the
+    /// distance of their fingerprints is too large. False for a guard of fingerprints.
     fn is_too_far(
         &self,
         key: &RowKey,
@@ -112,7 +111,6 @@ impl Preview {
         Ok(fingerprint.is_some_and(|fingerprint| !criterion.allows_distance(fingerprint, key.fingerprint())))
     }
 
-    /// The row as users see it.
     pub fn describe(&self, searched: &SearchedTable, row: Row<'_>) -> Result<ShownRow> {
         let (block, offset) = item_pointer_get_both(row.tid());
         let key = searched.primary_key.describe(&searched.primary_key.of_row(row))?;

@@ -27,7 +27,7 @@ use postgres::text::{RawText, text_from_utf8};
 use simhash::criterion::TextCriterion;
 
 use self::common_words::report_common_words;
-use self::earlier::{EarlierRow, ShownRow, position};
+use self::earlier::{EarlierRow, ShownRow, row_position};
 use self::sample::each_sampled_row;
 use super::definition::arguments::{Action, Arguments, TRIGGER_NAME};
 use super::definition::asked_source::find_source;
@@ -107,7 +107,7 @@ fn simhash_preview(
     })))
 }
 
-/// The key and the text of a row in the result.
+/// The key and the text of a row, as columns of the result.
 fn to_datums(shown: Option<ShownRow>) -> (Option<AnyElement>, Option<AnyElement>) {
     let Some(ShownRow { key, text }) = shown else { return (None, None) };
     let key = text_from_server_string(&key).unwrap_or_else(|error| raise(error));
@@ -126,22 +126,22 @@ fn group_sample(table: &Target, asked: &AskedPreview, call: Call<'_>) -> Result<
     Ok((groups, total))
 }
 
-/// The number of steps of resemblance by which texts are grouped.
+/// Texts are grouped by their resemblance in steps of 1 / `STEPS`.
 const STEPS: f64 = 20.0;
-/// The least resemblance that is shown: few of the texts that resemble each other less are found.
+/// The least resemblance that is shown. Of the texts that resemble each other less, a search finds few.
 const LEAST_SHOWN: f64 = 0.5;
 
 /// The limit on the pairs of rows that are compared, for each row of the sample that is asked for. Rows may share bands
 /// with thousands of others and be near none of them: then each is compared with all.
 const MAX_PAIRS_PER_ROW: i64 = 20;
 
-/// Reports that the limit on pairs was reached before all sampled rows were looked up.
+/// Reports that the limit on pairs was reached before all sampled rows were looked up; `rows` were.
 fn report_limit(table: &Target, rows: i64, preview: &Preview) {
-    let (sampled, each) = (rows + preview.left_out.get(), preview.pairs.get() / rows.max(1));
+    let (sampled, pairs_per_row) = (rows + preview.left_out.get(), preview.compared_pairs.get() / rows.max(1));
     let message = format!("{rows} of {sampled} sampled rows of table \"{}\" were looked up", table.name);
     user_error(PgSqlErrorCode::ERRCODE_SUCCESSFUL_COMPLETION, message)
         .with_detail(format!(
-            "Each was compared with about {each} others, and after {} pairs of rows, no further one is looked up.",
+            "Each was compared with about {pairs_per_row} others, and after {} pairs of rows, no further one is looked up.",
             preview.pair_limit
         ))
         .with_hint("For more rows, give a larger sample.")
@@ -158,12 +158,12 @@ struct AskedPreview {
 }
 
 struct Preview {
-    /// The criterion of near texts; None for fingerprints. The search is for texts that resemble each other less, too.
+    /// The criterion of near texts; None for fingerprints. The search also finds texts that resemble each other less.
     criterion: Option<TextCriterion>,
     searched: Vec<SearchedTable>,
     evaluator: Evaluator,
-    /// The number of pairs of rows that were compared. From the limit on, no further row is looked up.
-    pairs: Cell<i64>,
+    compared_pairs: Cell<i64>,
+    /// Once this number of pairs of rows has been compared, no further row is looked up.
     pair_limit: i64,
     /// The number of sampled rows that were not looked up.
     left_out: Cell<i64>,
@@ -184,7 +184,7 @@ enum GroupKind {
 /// A closeness, the closest first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
-    /// The resemblance in [`STEPS`].
+    /// The number of [`STEPS`] of the resemblance, rounded down.
     Resemblance(Reverse<i32>),
     Distance(u32),
 }
@@ -197,7 +197,7 @@ struct Group {
 }
 
 struct Example {
-    /// By how much the resemblance differs from the criterion's, and the row's position.
+    /// The absolute [`Preview::excess`] of the resemblance, and the row's position.
     order: (f64, (u32, u64)),
     row: ShownRow,
     earlier: ShownRow,
@@ -210,13 +210,13 @@ impl Preview {
         let members = Members::read(table.oid, table.oid)?;
         let (source, mut criterion) = find_source(asked.source.as_ref(), &members, &asked.criterion, schema)?;
         let mut text_criterion = None;
-        // Texts that resemble each other less than near-duplicates are shown too.
+        // Find also texts that resemble each other less than near-duplicates do.
         if let GuardCriterion::Texts(texts) = &mut criterion {
             text_criterion = Some(texts.criterion);
             texts.criterion.resemblance = texts.criterion.resemblance.min(LEAST_SHOWN);
         }
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
-        // SAFETY: the memory context of the running call.
+        // SAFETY: the memory context of the running call outlives the preview.
         let evaluator = unsafe { Evaluator::new(TRIGGER_NAME.to_owned(), memory) };
         let arguments = Arguments {
             action: Action::Reject,
@@ -229,13 +229,14 @@ impl Preview {
         };
         let searched = members.searched(&arguments, Some(schema))?;
         report_common_words(&arguments.criterion, &searched, &evaluator, table)?;
-        let (pairs, pair_limit) = (Cell::new(0), i64::from(asked.sample) * MAX_PAIRS_PER_ROW);
-        Ok(Self { criterion: text_criterion, searched, evaluator, pairs, pair_limit, left_out: Cell::new(0) })
+        let (compared_pairs, left_out) = Default::default();
+        let pair_limit = i64::from(asked.sample) * MAX_PAIRS_PER_ROW;
+        Ok(Self { criterion: text_criterion, searched, evaluator, compared_pairs, pair_limit, left_out })
     }
 
     /// Adds a row to its group, unless it has no word or no fingerprint, or the limit on pairs is reached.
     fn add_row(&self, groups: &mut Groups, own: &SearchedTable, row: Row<'_>) -> Result<()> {
-        if self.pairs.get() >= self.pair_limit {
+        if self.compared_pairs.get() >= self.pair_limit {
             self.left_out.set(self.left_out.get() + 1);
             return Ok(());
         }
@@ -248,23 +249,23 @@ impl Preview {
             Closeness::Distance(distance) => Rank::Distance(distance),
         });
         let kind = match &earlier {
-            Some(earlier) if self.gap(earlier) < 0.0 => GroupKind::Refuted,
+            Some(earlier) if self.excess(earlier) < 0.0 => GroupKind::Refuted,
             Some(_) => GroupKind::Duplicates,
             None => GroupKind::Alone,
         };
         let group = groups.entry((kind, rank)).or_default();
         group.rows += 1;
         let Some(earlier) = earlier else { return Ok(()) };
-        let order = (self.gap(&earlier).abs(), position(own, row));
+        let order = (self.excess(&earlier).abs(), row_position(own, row));
         if group.example.as_ref().is_none_or(|example| order < example.order) {
             group.example = Some(Example { order, row: self.describe(own, row)?, earlier: earlier.shown });
         }
         Ok(())
     }
 
-    /// A row's resemblance to the earlier one minus the criterion's least resemblance: negative if the rows are not
-    /// near-duplicates, 0 for fingerprints.
-    fn gap(&self, earlier: &EarlierRow) -> f64 {
+    /// By how much a row's resemblance to the earlier one exceeds the criterion's least resemblance: negative if the
+    /// rows are not near-duplicates, 0 for fingerprints.
+    fn excess(&self, earlier: &EarlierRow) -> f64 {
         match (earlier.closeness, self.criterion) {
             (Closeness::Resemblance(resemblance), Some(criterion)) => resemblance - criterion.resemblance,
             _ => 0.0,

@@ -14,12 +14,12 @@ use simhash::random::GOLDEN_RATIO;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 use crate::sql::indexed::fingerprint_sample::renamed_while_sampled;
 
-/// The limit on the rows that are looked up, as a multiple of the sample that is asked for.
-const MAX_TIMES_SAMPLE: i64 = 4;
+/// The limit on the rows that are sampled, as a multiple of the number that is asked for.
+const MAX_SAMPLE_RATIO: i64 = 4;
 /// A sample of at least this share of the rows that are asked for is large enough.
-const LEAST_OF_SAMPLE: f64 = 0.8;
-/// If too few rows have come, more pages are read next: at most this many times as many.
-const MAX_STEP: f64 = 10.0;
+const MIN_SAMPLE_RATIO: f64 = 0.8;
+/// If too few rows have come, at most this many times as many pages are read next.
+const MAX_PAGE_RATIO: f64 = 10.0;
 
 /// Calls `read` with about `sample` rows of a table and its partitions. Their order mixes rows from all over the table,
 /// so that the first ones are a sample too, and is the same each time. The memory that `read` allocates is freed after
@@ -31,12 +31,10 @@ pub fn each_sampled_row(
     mut read: impl FnMut(&SearchedTable, Row<'_>) -> Result<()>,
 ) -> Result<()> {
     let family = table.family(ACCESS_SHARE)?;
-    let members: Vec<_> = family
-        .iter()
-        .filter(|member| member.is_ordinary())
-        .filter_map(|member| Some((member, searched.iter().find(|searched| searched.oid == member.oid)?)))
-        .collect();
+    let members: Vec<_> =
+        family.iter().filter_map(|member| Some((member, searched.iter().find(|own| own.oid == member.oid)?))).collect();
     let mut sampled = sample_tids(&members, sample)?;
+    // In the order of a hash. A tid has 48 bits.
     sampled.sort_by_key(|(position, tid)| {
         (item_pointer_to_u64(*tid) ^ (*position as u64) << 48).wrapping_mul(GOLDEN_RATIO)
     });
@@ -48,7 +46,7 @@ pub fn each_sampled_row(
         let slot = TableSlot::new(&table);
         // SAFETY: a running function has an active snapshot.
         let Some(row) = (unsafe { slot.fetch(&table, tid, pg_sys::GetActiveSnapshot()) }) else { continue };
-        // SAFETY: what is read of a row is copied to Rust's memory.
+        // SAFETY: `read` returns nothing that is in this memory.
         unsafe { memory.switch_to(|_| read(own, row)) }?;
         // SAFETY: `read` has returned, and nothing else uses this memory.
         unsafe { memory.reset() };
@@ -61,15 +59,15 @@ type SampledTids = Vec<(usize, ItemPointerData)>;
 
 /// Samples about `sample` rows: reads more pages until enough rows have come.
 fn sample_tids(tables: &[(&Target, &SearchedTable)], sample: i32) -> Result<SampledTids> {
-    let rows: f64 = tables.iter().map(|(table, _)| table.open().estimated_rows().max(0.0)).sum();
-    let mut percent = (100.0 * f64::from(sample) / rows.max(1.0)).min(100.0);
+    let all_rows: f64 = tables.iter().map(|(table, _)| table.open().estimated_rows().max(0.0)).sum();
+    let mut percent = (100.0 * f64::from(sample) / all_rows.max(1.0)).min(100.0);
     loop {
-        let sampled = sample_pages(tables, percent as f32, i64::from(sample) * MAX_TIMES_SAMPLE)?;
-        let count = sampled.len() as f64;
-        if percent >= 100.0 || count >= LEAST_OF_SAMPLE * f64::from(sample) {
+        let sampled = sample_pages(tables, percent as f32, i64::from(sample) * MAX_SAMPLE_RATIO)?;
+        let sampled_rows = sampled.len() as f64;
+        if percent >= 100.0 || sampled_rows >= MIN_SAMPLE_RATIO * f64::from(sample) {
             return Ok(sampled);
         }
-        percent = (percent * (f64::from(sample) / count).min(MAX_STEP)).min(100.0);
+        percent = (percent * (f64::from(sample) / sampled_rows).min(MAX_PAGE_RATIO)).min(100.0);
     }
 }
 
@@ -78,9 +76,9 @@ fn sample_tids(tables: &[(&Target, &SearchedTable)], sample: i32) -> Result<Samp
 fn sample_pages(tables: &[(&Target, &SearchedTable)], percent: f32, limit: i64) -> Result<SampledTids> {
     let mut sampled = Vec::new();
     for (position, (table, _)) in tables.iter().enumerate() {
-        let left = limit - sampled.len() as i64;
+        let rows_left = limit - sampled.len() as i64;
         let query = Query::parse(to_server_cstring(&format!(
-            "SELECT t.ctid FROM ONLY {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) LIMIT {left}",
+            "SELECT t.ctid FROM ONLY {} AS t TABLESAMPLE pg_catalog.system ({percent}) REPEATABLE (0) LIMIT {rows_left}",
             table.sql()?,
         ))?)?;
         // The table is locked, but another table may have got its name.

@@ -12,7 +12,7 @@
 //! The guard does not lock that row. If it disappears, PostgreSQL stores the new row after all. So the new row is
 //! registered, and the guard searches for other near rows, as for any INSERT.
 
-use pgrx::pg_sys::{self, Datum, IndexInfo, ItemPointerData, Oid};
+use pgrx::pg_sys::{self, Datum, IndexInfo, ItemPointerData, Oid, ScanKeyData};
 use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::index::is_inferable;
 use postgres::catalog::relation::Relation;
@@ -32,19 +32,18 @@ pub struct UniqueIndexes {
     waits_for_locks: bool,
     /// The columns that the indexes depend on, directly or through generated columns; 0 for the whole row.
     attnums: Vec<i16>,
-    /// None if no index depends on a generated column.
+    /// None if no index depends on a stored generated column.
     generated: Option<GeneratedColumns>,
 }
 
 /// Computes the generated columns of new rows. PostgreSQL does so after the trigger.
 struct GeneratedColumns {
-    table: *mut pg_sys::ResultRelInfo,
-    /// For the new row with its generated columns.
+    relation: *mut pg_sys::ResultRelInfo,
+    /// Holds the new row with its generated columns.
     slot: *mut pg_sys::TupleTableSlot,
 }
 
-/// The limit on the columns of an index.
-const MAX_COLUMNS: usize = pg_sys::INDEX_MAX_KEYS as usize;
+const MAX_INDEX_COLUMNS: usize = pg_sys::INDEX_MAX_KEYS as usize;
 
 /// The rows of a table that conflict with the new row.
 #[derive(Default)]
@@ -69,8 +68,8 @@ impl ConflictingRows {
         self.awaited.is_none() && (self.may_have_other_keys || !self.tids.is_empty())
     }
 
-    fn add(&mut self, candidate: &FoundVersion, waits_for_locks: bool) {
-        let &FoundVersion { table, version, state, entry, may_have_other_keys, .. } = candidate;
+    fn add(&mut self, found: &FoundVersion, waits_for_locks: bool) {
+        let &FoundVersion { table, version, state, entry, may_have_other_keys, .. } = found;
         if may_have_other_keys {
             self.may_have_other_keys = true;
             return;
@@ -99,7 +98,7 @@ impl GeneratedColumns {
             pg_sys::InitResultRelInfo(relation, table.as_ptr(), 1, std::ptr::null_mut(), 0);
             let columns = pg_sys::CreateTupleDescCopy(table.rd_att);
             let slot = pg_sys::MakeSingleTupleTableSlot(columns, &raw const pg_sys::TTSOpsVirtual);
-            Self { table: relation, slot }
+            Self { relation, slot }
         }
     }
 
@@ -108,12 +107,12 @@ impl GeneratedColumns {
     /// # Safety
     /// The row belongs to the table that `self` was made for, and the executor state lives.
     unsafe fn compute<'a>(&'a self, new: Row<'a>, executor: *mut pg_sys::EState) -> Row<'a> {
-        let Self { table, slot } = *self;
+        let Self { relation, slot } = *self;
         // SAFETY: the caller passes a row of the table, and the slot has the columns of that table.
         unsafe {
             pg_sys::ExecCopySlot(slot, new.slot());
             (*slot).tts_tableOid = (*new.slot()).tts_tableOid;
-            pg_sys::ExecComputeStoredGenerated(table, executor, slot, pg_sys::CmdType::CMD_INSERT);
+            pg_sys::ExecComputeStoredGenerated(relation, executor, slot, pg_sys::CmdType::CMD_INSERT);
             Row::new(slot)
         }
     }
@@ -150,9 +149,9 @@ impl UniqueIndexes {
                 _ => Column::at(table, attnum).is_some_and(|column| column.is_stored),
             };
             let generated = attnums.iter().any(is_generated).then(|| GeneratedColumns::new(table));
-            let sources_of = |attnum| generation_of(table, attnum).map_or(vec![attnum], Expression::own_columns);
+            let plain_columns_of = |attnum| generation_of(table, attnum).map_or(vec![attnum], Expression::own_columns);
             // The only system column that an expression can have is the table's OID, which is the same for all rows.
-            let attnums = attnums.into_iter().flat_map(sources_of).filter(|&attnum| attnum >= 0).collect();
+            let attnums = attnums.into_iter().flat_map(plain_columns_of).filter(|&attnum| attnum >= 0).collect();
             let executor = pg_sys::CreateExecutorState();
             let context = pg_sys::MakePerTupleExprContext(executor);
             Self { indexes, executor, context, waits_for_locks, attnums, generated }
@@ -178,9 +177,9 @@ impl UniqueIndexes {
             let new = self.generated.as_ref().map_or(new, |generated| generated.compute(new, self.executor));
             for &(index, info) in &self.indexes {
                 let index = Relation::open(index);
-                let Some(mut keys) = self.keys(&index, &mut *info, new) else { continue };
-                let mut scan = DirtyScan::begin(table, &index, &slot, search, keys.len(), None);
-                scan.scan().rescan(&mut keys);
+                let Some(mut scan_keys) = self.scan_keys(&index, &mut *info, new) else { continue };
+                let mut scan = DirtyScan::begin(table, &index, &slot, search, scan_keys.len(), None);
+                scan.scan().rescan(&mut scan_keys);
                 while let Some(version) = scan.next(|_| true, search.entries_without_row) {
                     rows.add(&version, self.waits_for_locks);
                 }
@@ -195,8 +194,8 @@ impl UniqueIndexes {
     ///
     /// # Safety
     /// The row belongs to the index's table, and `info` to the index.
-    unsafe fn keys(&self, index: &Relation, info: &mut IndexInfo, new: Row<'_>) -> Option<Vec<pg_sys::ScanKeyData>> {
-        let (mut values, mut nulls) = ([Datum::null(); MAX_COLUMNS], [false; MAX_COLUMNS]);
+    unsafe fn scan_keys(&self, index: &Relation, info: &mut IndexInfo, new: Row<'_>) -> Option<Vec<ScanKeyData>> {
+        let (mut values, mut nulls) = ([Datum::null(); MAX_INDEX_COLUMNS], [false; MAX_INDEX_COLUMNS]);
         // SAFETY: the caller passes a row of the index's table. No index has more columns than the arrays have
         // elements. A unique index has a collation and an equality for each of its keys.
         unsafe {

@@ -9,13 +9,12 @@ use std::ffi::c_void;
 use std::rc::{Rc, Weak};
 
 use pgrx::PgMemoryContexts;
-use pgrx::pg_sys;
 use pgrx::prelude::*;
 use postgres::memory::OnDrop;
 
 use super::pending_row::PendingRow;
 use super::registration::Registration;
-use crate::sql::guard::definition::guard::Identity;
+use crate::sql::guard::definition::guard::GuardIdentity;
 
 /// The row that a statement is storing into a guarded table.
 pub struct CurrentRow {
@@ -23,7 +22,7 @@ pub struct CurrentRow {
     memory: pg_sys::MemoryContext,
     /// The subtransaction in which the statement runs.
     subtransaction: pg_sys::SubTransactionId,
-    guard: Identity,
+    guard: GuardIdentity,
     pub registration: RefCell<Registration>,
     /// The row itself, once the guard has accepted it.
     pub pending: RefCell<Option<PendingRow>>,
@@ -38,15 +37,15 @@ thread_local! {
 
 /// The current row of a guard in the statement with this memory context. All partitions of a table share it: PostgreSQL
 /// stores or drops a row before the trigger fires for the next one.
-pub fn current_row(memory: pg_sys::MemoryContext, guard: Identity) -> Rc<CurrentRow> {
+pub fn current_row(memory: pg_sys::MemoryContext, guard: GuardIdentity) -> Rc<CurrentRow> {
     if !HAS_CALLBACK.replace(true) {
         // SAFETY: the callback is a function of this library, which is never unloaded.
         unsafe { pg_sys::RegisterSubXactCallback(Some(subtransaction_ended), std::ptr::null_mut()) };
     }
     CURRENT_ROWS.with_borrow_mut(|rows| {
         rows.retain(|row| row.strong_count() > 0);
-        let is_same = |row: &Rc<CurrentRow>| row.memory == memory && row.guard == guard;
-        if let Some(row) = rows.iter().filter_map(Weak::upgrade).find(is_same) {
+        let is_of_statement = |row: &Rc<CurrentRow>| row.memory == memory && row.guard == guard;
+        if let Some(row) = rows.iter().filter_map(Weak::upgrade).find(is_of_statement) {
             return row;
         }
         // SAFETY: a trigger function runs in a transaction.
@@ -99,9 +98,9 @@ impl CurrentRow {
     /// Clears the row when the memory of the call is reset. PostgreSQL calls BEFORE triggers in memory that it resets
     /// after the row has been stored, or dropped by a later trigger, and before it fetches the statement's next row.
     pub fn clear_after_call(self: &Rc<Self>) {
-        let row = Rc::downgrade(self);
+        let weak = Rc::downgrade(self);
         let clear = move || {
-            if let Some(row) = row.upgrade() {
+            if let Some(row) = weak.upgrade() {
                 row.clear();
             }
         };

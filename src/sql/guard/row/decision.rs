@@ -36,7 +36,7 @@ use crate::sql::guard::definition::row_key::RowKey;
 use crate::trace;
 
 /// The number of times that a guard waits, unregistered, for transactions that have written near rows, or texts that it
-/// cannot read yet. After that it stays registered, so that no other session can begin to store such a row.
+/// cannot read yet. After that, it stays registered, so that no other session can begin to store such a row.
 const MAX_UNREGISTERED_WAITS: u32 = 8;
 
 /// The limit on the searches that are made again because a conflicting row has changed during the last one.
@@ -60,7 +60,7 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
         return Ok(tuple);
     }
     let Some(key) = row.key()? else {
-        statement.release();
+        statement.release_registration();
         return Ok(row.without_mark());
     };
     let is_unchecked = statement.evaluator.is_unchecked(statement.own_table(), row.as_row())?;
@@ -74,13 +74,13 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
         postgres::interrupts::tick();
         let row = NewRow::new(statement, event);
         trace::step("search");
-        let next = search(row, &mut undecided)?;
+        let next = search_once(row, &mut undecided)?;
         trace::step(&next);
         match next {
             Next::Store(tuple) => return Ok(tuple),
             Next::Near(tuple) => {
-                // A row that is skipped is not stored, and a marked one does not count as a near-duplicate of others.
-                statement.release();
+                // Other writers need not find the row: a skipped one is not stored, and a marked one does not count.
+                statement.release_registration();
                 return Ok(tuple);
             }
             Next::Register => row.register(&undecided.key, IfTaken::Wait),
@@ -91,13 +91,13 @@ fn decide(statement: &mut Statement, event: &RowEvent) -> Result<HeapTuple> {
                 // That transaction may have to wait for the new row.
                 if waits < MAX_UNREGISTERED_WAITS {
                     waits += 1;
-                    statement.release();
+                    statement.release_registration();
                 }
                 awaited.wait();
             }
             Next::WaitForConflicting(awaited) => {
                 // That transaction has locked the conflicting row, and may have to wait for the new row.
-                statement.release();
+                statement.release_registration();
                 awaited.wait();
             }
             Next::SearchAgain if conflicting_changes == MAX_CHANGES_OF_CONFLICTING => {
@@ -124,7 +124,7 @@ fn decide_without_search(row: NewRow<'_>) -> Result<Option<HeapTuple>> {
     if !row.is_checked_already(old)? {
         return Ok(None);
     }
-    row.statement.release();
+    row.statement.release_registration();
     if !row.has_unchanged_keys(old)
         && let Some(key) = row.key()?
     {
@@ -162,7 +162,7 @@ enum Next {
 }
 
 /// Searches for near rows and for conflicting rows.
-fn search(row: NewRow<'_>, undecided: &mut Undecided) -> Result<Next> {
+fn search_once(row: NewRow<'_>, undecided: &mut Undecided) -> Result<Next> {
     let NewRow { statement, event } = row;
     let Undecided { key, earlier_searches, .. } = &*undecided;
     let search = DirtySearch { since: earlier_searches.since(), entries_without_row: &EntrySet::default() };
@@ -178,7 +178,7 @@ fn search(row: NewRow<'_>, undecided: &mut Undecided) -> Result<Next> {
             row: row.as_row(),
             own,
             key,
-            scope: row.scope(),
+            scope: row.scope_values(),
             evaluator: &statement.evaluator,
             replaced: LazyCell::new(Box::new(find_replaced)),
             earlier_searches,
@@ -188,6 +188,7 @@ fn search(row: NewRow<'_>, undecided: &mut Undecided) -> Result<Next> {
         find_near(statement, &query)?
     };
     let action_tuple = match (near_rows.nearest, near_rows.awaited) {
+        // The search left out the conflicting rows that it knew. The near row may be a later version of one.
         (Some(nearest), _)
             if nearest.searched.oid == own.oid && row.conflicting_rows(search).may_include(nearest.entry) =>
         {

@@ -24,17 +24,18 @@ use postgres::text::TextArgument;
 use crate::sql::guard::definition::distribution::user_name_of;
 use crate::sql::guard::definition::guard_expression::{GuardExpression, GuardExpressions};
 use crate::sql::guard::definition::row_key::RowKey;
+use crate::sql::guard::definition::searched_fingerprints::SearchedFingerprints;
 use crate::sql::guard::definition::searched_table::{Lookup, SearchedTable};
 use crate::sql::guard::definition::searched_texts::SearchedTexts;
 use crate::sql::lookup::text_keys::TextKeys;
 
-/// Evaluates the expressions of one guard, and prepares each once for a statement.
+/// Evaluates the expressions of one guard, and prepares each once in a statement.
 pub struct Evaluator {
     /// The name of the guard, for errors.
     guard: String,
-    /// Memory that lives as long as the statement, and identifies it.
+    /// The statement's memory context.
     memory: pg_sys::MemoryContext,
-    /// The expressions that have been evaluated, by their tables, the guard's arguments and the kind of rows.
+    /// The prepared expressions, by their tables, the guard's arguments and the kind of rows.
     prepared: RefCell<HashMap<(Oid, &'static CStr, RowKind), Rc<PreparedExpression>>>,
 }
 
@@ -63,12 +64,13 @@ impl Evaluator {
         unsafe { PgMemoryContexts::For(self.memory).switch_to(|_| allocate()) }
     }
 
-    /// Forgets the expressions of a guard whose definition has changed.
-    pub fn forget(&mut self) {
+    /// Forgets the prepared expressions. Call this when the definition of the guard has changed.
+    pub fn forget_expressions(&mut self) {
         self.prepared.take();
     }
 
-    /// Evaluates the source and the condition `among` on the first row of each table, so that an error shows now.
+    /// Evaluates the source and the condition `among` on the first row of each table, so that their errors show when
+    /// the guard is created or listed, and not only when a row is written.
     pub fn try_stored_rows(&self, tables: &[SearchedTable]) -> Result<()> {
         for searched in tables {
             let table = Relation::open(searched.oid);
@@ -85,7 +87,8 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The key by which the rows near a row are looked up; None if the row's source is NULL, or has no word.
+    /// The key by which the rows near a row are looked up; None if the row's source is NULL, or has no word. The keys
+    /// of stored texts are not cached, so that the new text stays in the cache.
     pub fn key(&self, searched: &SearchedTable, row: Row<'_>, kind: RowKind) -> Result<Option<RowKey>> {
         match &searched.lookup {
             Lookup::Texts(SearchedTexts { criterion, options, .. }) => {
@@ -93,8 +96,9 @@ impl Evaluator {
                 let keys = self.with_text(searched, row, kind, |text| text_keys(text, *criterion, options))?;
                 Ok(keys.flatten().map(RowKey::Text))
             }
-            Lookup::Fingerprints(fingerprints) => {
-                Ok(self.fingerprint(searched, row, kind)?.map(|value| fingerprints.key(value)))
+            &Lookup::Fingerprints(SearchedFingerprints { max_distance, .. }) => {
+                let to_key = |value: i64| RowKey::Fingerprint { value: value.cast_unsigned(), max_distance };
+                Ok(self.fingerprint(searched, row, kind)?.map(to_key))
             }
         }
     }

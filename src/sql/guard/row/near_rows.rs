@@ -36,7 +36,6 @@ pub struct NearDuplicate<'a> {
     pub is_visible: bool,
 }
 
-/// The result of a search for near rows.
 #[derive(Default)]
 pub struct NearRows<'a> {
     /// A row that is present: it decides, whatever other transactions do.
@@ -71,23 +70,21 @@ pub fn find_near<'a>(statement: &'a Statement, query: &NearQuery) -> Result<Near
     Ok(rows)
 }
 
-/// Whether a version of a row may be a near-duplicate: it has no mark, and fulfils the condition `among`. If a
-/// transaction in progress changes the row, its old and its new version are both found, and each is checked by itself.
+/// Whether a version of a row may be a near-duplicate: it has no mark, and it fulfils the condition `among`, or this
+/// cannot be told yet. If a transaction in progress changes the row, its old and its new version are both found, and
+/// each is checked by itself.
 fn may_be_duplicate(statement: &Statement, searched: &SearchedTable, candidate: &FoundVersion) -> Result<bool> {
     let row = candidate.version.row();
     // Only unmarked rows count. So marks form no cycle, and among rows near each other at least one is unmarked.
     if searched.mark.as_ref().is_some_and(|mark| row.value(mark.column).is_some()) {
         return Ok(false);
     }
-    if searched.expressions.among.as_ref().is_some_and(|among| may_vanish(candidate, among)) {
+    // A value that may vanish is not read: its transaction decides.
+    let may_lose_value = |among: &GuardExpression| candidate.may_lose(among.stored_row_columns.iter().copied());
+    if searched.expressions.among.as_ref().is_some_and(may_lose_value) {
         return Ok(true);
     }
     statement.evaluator.is_among(searched, row, RowKind::Stored)
-}
-
-/// Whether a value that an expression reads may vanish.
-fn may_vanish(candidate: &FoundVersion, expression: &GuardExpression) -> bool {
-    candidate.may_lose(expression.stored_row_columns.iter().copied())
 }
 
 /// An error if the new row is near a row that another statement of this session is about to store. No search finds that
@@ -109,10 +106,11 @@ fn check_pending(statement: &Statement, query: &NearQuery) -> Result<()> {
     Ok(())
 }
 
-/// Whether a row that is being stored, and that may be near, is in the scope, fulfils the condition `among`, and its
-/// text resembles the new text.
+/// Whether a pending row that may be near by its key is a near-duplicate: it is in the scope, fulfils the condition
+/// `among`, and its text resembles the new text.
 fn is_near_pending(statement: &Statement, pending: &PendingRow, query: &NearQuery) -> Result<bool> {
     let has_row = |searched: &&SearchedTable| searched.oid == pending.table;
+    // The guard does not search all partitions, for example one that is being detached. Its rows count as near.
     let Some(searched) = statement.guard.searched.iter().find(has_row) else { return Ok(true) };
     let table = Relation::open(pending.table);
     let slot = TableSlot::new(&table);
@@ -127,15 +125,16 @@ fn is_near_pending(statement: &Statement, pending: &PendingRow, query: &NearQuer
 }
 
 impl<'a> NearRows<'a> {
-    /// If a row is close enough, stores it as the nearest one or, while a transaction decides whether it is present,
-    /// stores this transaction as the awaited one.
+    /// If a row is close enough, makes it the nearest one or, while a transaction decides whether it is present, makes
+    /// this transaction the awaited one. A text that cannot be read yet counts as close enough, unless it is refuted.
     fn consider(&mut self, searched: &'a SearchedTable, candidate: &FoundVersion, query: &NearQuery) -> Result<()> {
         let FoundVersion { version, state, entry, .. } = *candidate;
         let row = version.row();
         match state {
             VersionState::Depends { .. } if self.awaited.is_some() => {}
             VersionState::Depends { on, .. } => {
-                let may_be_near = if may_vanish(candidate, &searched.expressions.source) {
+                let columns = searched.expressions.source.stored_row_columns.iter().copied();
+                let may_be_near = if candidate.may_lose(columns) {
                     !query.earlier_searches.is_refuted(searched, row)
                 } else {
                     query.closeness(searched, candidate)?.is_some()
@@ -147,7 +146,7 @@ impl<'a> NearRows<'a> {
             VersionState::Present => {
                 let Some(closeness) = query.closeness(searched, candidate)? else { return Ok(()) };
                 let tid = row.tid();
-                if self.nearest.as_ref().is_some_and(|nearest| nearest.is_kept(closeness, searched, tid)) {
+                if self.nearest.as_ref().is_some_and(|nearest| nearest.stays_nearest(closeness, searched, tid)) {
                     return Ok(());
                 }
                 query.wanted.narrow(closeness);
@@ -165,7 +164,7 @@ impl<'a> NearRows<'a> {
 impl NearDuplicate<'_> {
     /// Whether this row stays the nearest when another row is found that is at least as close. It does if the other row
     /// is not closer, and is in another table or has a larger tid.
-    fn is_kept(&self, closeness: Closeness, searched: &SearchedTable, tid: ItemPointerData) -> bool {
+    fn stays_nearest(&self, closeness: Closeness, searched: &SearchedTable, tid: ItemPointerData) -> bool {
         let is_before = item_pointer_to_u64(self.tid) < item_pointer_to_u64(tid);
         self.closeness == closeness && (self.searched.oid != searched.oid || is_before)
     }

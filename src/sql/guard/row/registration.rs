@@ -8,8 +8,7 @@
 //! fingerprint, parts of it. Near rows share a key, so only one of them is registered at a time, and the other one then
 //! finds it in the indexes. All sessions take their locks in the order of the keys, so no two sessions wait for each
 //! other, unless one has registered another row in an outer statement: PostgreSQL detects that deadlock.
-//! `tests/registry` checks this for all interleavings of a model, and that the model allows each step of real sessions
-//! ([`crate::trace`]).
+//! `tests/registry` checks this on a model, and compares the model with the steps of real sessions ([`crate::trace`]).
 //!
 //! The locks are advisory locks in a class of their own, which no SQL function can take, nor Citus, which has the
 //! classes 4 to 16. In pg_locks, they have the table's OID as `classid`, and `objsubid` is 3.
@@ -27,7 +26,7 @@ use crate::trace;
 /// The locks of a registered row. PostgreSQL releases them at the end of the transaction in any case.
 #[derive(Default)]
 pub struct Registration {
-    /// The tables and the keys of the locks.
+    /// The held locks, by their tables and keys.
     held: Vec<(Oid, u32)>,
 }
 
@@ -43,10 +42,11 @@ pub enum IfTaken {
 const LOCK_CLASS: u16 = 3;
 
 impl Registration {
-    /// Registers a row of a table by its keys, which are in ascending order.
+    /// Registers a row of a table by its keys, which must be in ascending order, and ends the registration of the row
+    /// before it.
     ///
-    /// A row with the keys of the registered one stays registered. ON CONFLICT DO UPDATE fires the trigger again while
-    /// it has the row locked, and sessions that wait for that row may be registered.
+    /// A row with the same keys as the registered one stays registered. ON CONFLICT DO UPDATE fires the trigger again
+    /// while it has the row locked, and sessions that wait for that row may be registered.
     pub fn register(&mut self, table: Oid, keys: &[u32], if_taken: IfTaken) {
         trace::step((if if_taken == IfTaken::Wait { "register" } else { "try" }, keys));
         let wanted = keys.iter().map(|key| (table, *key));
@@ -101,7 +101,7 @@ fn lock_tag(table: Oid, key: u32) -> pg_sys::LOCKTAG {
 /// Takes a lock for the top-level transaction, and does not wait; false if the lock is not available.
 fn try_lock(tag: &pg_sys::LOCKTAG) -> bool {
     // SAFETY: `lock_tag` has built the tag, and a trigger function runs in a transaction.
-    for_transaction(|| unsafe { pg_sys::LockAcquire(tag, EXCLUSIVE, false, true) })
+    in_top_transaction(|| unsafe { pg_sys::LockAcquire(tag, EXCLUSIVE, false, true) })
         != pg_sys::LockAcquireResult::LOCKACQUIRE_NOT_AVAIL
 }
 
@@ -127,14 +127,14 @@ fn unlock(tag: &pg_sys::LOCKTAG) {
         #[cfg(not(any(feature = "pg15", feature = "pg16")))]
         let is_held = pg_sys::LockHeldByMe(tag, EXCLUSIVE, false);
         if is_held {
-            for_transaction(|| pg_sys::LockRelease(tag, EXCLUSIVE, false));
+            in_top_transaction(|| pg_sys::LockRelease(tag, EXCLUSIVE, false));
         }
     }
 }
 
 /// Takes or releases locks on behalf of the top-level transaction: a lock that one statement takes may be released by
 /// another, in another subtransaction.
-fn for_transaction<T>(lock_or_release: impl FnOnce() -> T) -> T {
+fn in_top_transaction<T>(lock_or_release: impl FnOnce() -> T) -> T {
     // SAFETY: both resource owners belong to the running transaction, and the current one is restored. After an error,
     // PostgreSQL resets it.
     unsafe {

@@ -1,8 +1,6 @@
 //! The guard's action: the tuple that the trigger returns (the new row, a copy with another mark, or null if the row is
 //! skipped), or the error of a rejected row, with the fields that drivers read.
 
-use std::convert::Infallible;
-
 use pgrx::pg_sys::HeapTuple;
 use pgrx::prelude::*;
 use postgres::catalog::names::schema_name;
@@ -31,18 +29,18 @@ pub fn take_action(row: NewRow<'_>, nearest: &NearDuplicate) -> Result<HeapTuple
         return Err(cannot_serialize(detail));
     }
     match action {
-        // Never skip an UPDATE that a foreign key may have made (ON UPDATE CASCADE, ON DELETE SET NULL): the row would
-        // still refer to a key that is gone.
-        // Never skip a row that has been deleted in another partition: it would be lost. Reject both.
+        // Two kinds of rows are rejected instead of skipped. An UPDATE that a foreign key may have made (ON UPDATE
+        // CASCADE, ON DELETE SET NULL): the row would still refer to a key that is gone. And a row that an UPDATE has
+        // deleted in another partition: it would be lost.
         Action::Skip if !changes_foreign_key(event) && !may_complete_move(event, statement.evaluator.memory()) => {
             Ok(std::ptr::null_mut())
         }
         Action::Mark => with_mark(row, nearest),
-        Action::Skip | Action::Reject => match reject(row, &Disclosure::new(nearest)?)? {},
+        Action::Skip | Action::Reject => reject(row, &Disclosure::new(nearest)?),
     }
 }
 
-/// The error for a row that another transaction has written meanwhile, as PostgreSQL words it.
+/// The error for a row that depends on one which another transaction has written meanwhile, as PostgreSQL words it.
 pub fn cannot_serialize(detail: String) -> ErrorReport {
     let message = "could not serialize access due to concurrent update";
     user_error(PgSqlErrorCode::ERRCODE_T_R_SERIALIZATION_FAILURE, message)
@@ -74,10 +72,10 @@ pub fn with_old_mark(row: NewRow<'_>, old: Row<'_>) -> Option<HeapTuple> {
     Some(unsafe { row.event.with_value(mark.into(), old.value(mark)) })
 }
 
-/// Raises an exclusion_violation with the table's schema and name. Its constraint name is the trigger's name. Its data
-/// type name is the report about the near-duplicate: of the fields that drivers read, only this one has no other use in
-/// an error about a constraint.
-fn reject(NewRow { statement, event }: NewRow<'_>, disclosure: &Disclosure) -> Result<Infallible> {
+/// Always fails: raises an exclusion_violation with the table's schema and name. Its constraint name is the trigger's
+/// name. Its data type name is the report about the near-duplicate: of the fields that drivers read, only this one has
+/// no other use in an error about a constraint.
+fn reject(NewRow { statement, event }: NewRow<'_>, disclosure: &Disclosure) -> Result<HeapTuple> {
     const CODE: PgSqlErrorCode = PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION;
     let (table, name) = user_names_of(&event.table(), event.trigger_name()?)?;
     let names = ErrorNames {

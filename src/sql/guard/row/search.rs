@@ -2,10 +2,8 @@
 //!
 //! The search reads the indexes directly, whatever the planner would choose: see [`DirtyWalk`].
 //!
-//! Texts that share a band are probably alike, but need not be. A guard that drops a row because of a band alone loses
-//! somebody's text. So it compares the text of each row that it finds with the new text
-//! ([`simhash::fingerprint::resemblance`]). For example, two letters that share a template may have a resemblance of
-//! 0.7: both are stored. With an added line, a letter has 0.97 and is a copy.
+//! Texts that share a band are probably alike, but need not be: two letters that share a template are not copies. So
+//! the search compares the text of each row that it finds with the new text ([`simhash::fingerprint::resemblance`]).
 
 use std::cell::{Cell, LazyCell, OnceCell, RefCell};
 use std::collections::HashSet;
@@ -64,22 +62,21 @@ impl NearQuery<'_> {
     ) -> Result<()> {
         for searched in tables {
             let mut show = |candidate: FoundVersion| show(searched, candidate);
-            if self.each_recent(searched, &mut show)?.is_break() || self.each_indexed(searched, &mut show)?.is_break() {
-                break;
-            }
+            let Continue(()) = self.each_original(searched, &mut show)? else { break };
+            let Continue(()) = self.each_indexed(searched, &mut show)? else { break };
         }
         Ok(())
     }
 
-    /// Shows the rows that this session has found lately, and that may be near by their keys.
-    fn each_recent(&self, searched: &SearchedTable, show: &mut impl FnMut(FoundVersion) -> Flow) -> Flow {
-        let recent = searched.originals.near(self.key);
-        if recent.is_empty() {
+    /// Shows the originals of marked rows ([`SearchedTable::originals`]) that may be near by their keys.
+    fn each_original(&self, searched: &SearchedTable, show: &mut impl FnMut(FoundVersion) -> Flow) -> Flow {
+        let originals = searched.originals.near(self.key);
+        if originals.is_empty() {
             return Ok(Continue(()));
         }
         let table = Relation::open(searched.oid);
         let slot = TableSlot::new(&table);
-        for tid in recent {
+        for tid in originals {
             let Some(version) = fetch_present(&table, tid, &slot) else { continue };
             let (state, entry) = (VersionState::Present, version.row().tid());
             let candidate =
@@ -96,7 +93,7 @@ impl NearQuery<'_> {
         let table = Relation::open(searched.oid);
         let slot = TableSlot::new(&table);
         // SAFETY: the indexes compare the scope columns as their types do, as was checked when they were read.
-        let leading_keys = unsafe { searched.scope.keys(searched.leading_scope_positions(), &self.scope) };
+        let leading_keys = unsafe { searched.scope.scan_keys(searched.leading_scope_positions(), &self.scope) };
         let walk = DirtyWalk {
             table: &table,
             slot: &slot,
@@ -218,7 +215,6 @@ impl Wanted {
 #[derive(Clone, Copy, PartialEq)]
 pub enum Closeness {
     Resemblance(f64),
-    /// The number of bits in which the fingerprints differ.
     Distance(u32),
 }
 

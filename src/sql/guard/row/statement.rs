@@ -77,7 +77,7 @@ impl Statement {
         let has_changed = !Rc::ptr_eq(&guard, &self.guard);
         if has_changed {
             self.position = guard.position_of(&event.table())?;
-            self.evaluator.forget();
+            self.evaluator.forget_expressions();
             self.guard = guard;
         }
         Ok(has_changed)
@@ -88,7 +88,7 @@ impl Statement {
         &self.guard.searched[self.position]
     }
 
-    /// Forgets the previous row, which has been stored or dropped, and has the new one cleared after the call.
+    /// Forgets the previous row, which has been stored or dropped. The new one is cleared at the end of the call.
     pub fn begin_row(&self) {
         trace::step("begin");
         self.current.clear_after_call();
@@ -99,8 +99,7 @@ impl Statement {
         self.current.registration.borrow().is_registered()
     }
 
-    /// Ends the registration of the new row.
-    pub fn release(&self) {
+    pub fn release_registration(&self) {
         self.current.registration.borrow_mut().release();
     }
 }
@@ -113,7 +112,7 @@ pub struct NewRow<'a> {
 }
 
 impl<'a> NewRow<'a> {
-    /// The row of an event, which must be of the statement's table.
+    /// The row of an event. Panics if it is of another table than the statement's.
     pub fn new(statement: &'a Statement, event: &'a RowEvent<'a>) -> Self {
         assert_eq!(event.table().oid(), statement.own_table().oid, "the row is of another table");
         Self { statement, event }
@@ -128,8 +127,7 @@ impl<'a> NewRow<'a> {
         self.statement.evaluator.key(self.statement.own_table(), self.as_row(), RowKind::New)
     }
 
-    /// The row's values of the scope columns.
-    pub fn scope(self) -> GuardScopeValues<'a> {
+    pub fn scope_values(self) -> GuardScopeValues<'a> {
         self.statement.own_table().scope.of_row(self.as_row())
     }
 
@@ -181,10 +179,10 @@ impl<'a> NewRow<'a> {
         })
     }
 
-    /// Registers the row. `if_taken` says what to do if another session has registered a row that may be near.
+    /// Registers the row. `if_taken` says what to do if another session has registered a row with one of the keys.
     pub fn register(self, key: &RowKey, if_taken: IfTaken) {
         let Statement { guard, current, .. } = self.statement;
-        let scope = self.statement.own_table().scope.hash(&self.scope());
+        let scope = self.statement.own_table().scope.hash(&self.scope_values());
         let keys = key.lock_keys(&LockKeys { secret: &guard.secret, scope });
         current.registration.borrow_mut().register(guard.identity.root, &keys, if_taken);
     }

@@ -1,4 +1,4 @@
-//! The rows of `simhash_guards`: the definition of each guard of a database, and why it does not decide.
+//! What `simhash_guards` lists of each guard of a database: its definition, and why it does not decide about rows.
 
 use std::ffi::CStr;
 use std::panic::AssertUnwindSafe;
@@ -28,11 +28,11 @@ const MAX_SHOWN_BYTES: usize = 1 << 24;
 
 /// The arguments of a guard's trigger as a `jsonb`, from the bytes that `pg_trigger` stores: each ends with a NUL. The
 /// result has the key `error` alone if they cannot be read or shown: whoever may create a trigger can give it any
-/// arguments, and must not be able to make a listing of all guards fail.
+/// arguments, and must not be able to make the list of all guards fail.
 #[pg_extern(sql = false)]
 fn simhash_guard_definition(arguments: &[u8]) -> Result<AnyElement> {
     let error_document = |message: &str| object([("error", string(message))]);
-    let document = read_definition(arguments).unwrap_or_else(|error| error_document(error.message()));
+    let document = definition_json(arguments).unwrap_or_else(|error| error_document(error.message()));
     // No subtransaction is needed to catch this error: to_jsonb only allocates memory.
     PgTryBuilder::new(AssertUnwindSafe(|| to_jsonb(&document)))
         .catch_when(PgSqlErrorCode::ERRCODE_UNTRANSLATABLE_CHARACTER, |_| {
@@ -41,7 +41,7 @@ fn simhash_guard_definition(arguments: &[u8]) -> Result<AnyElement> {
         .execute()
 }
 
-fn read_definition(arguments: &[u8]) -> Result<String> {
+fn definition_json(arguments: &[u8]) -> Result<String> {
     if arguments.len() > MAX_SHOWN_BYTES {
         let message = format!("{} bytes of arguments are too many to be shown", arguments.len());
         return Err(user_error(PgSqlErrorCode::ERRCODE_PROGRAM_LIMIT_EXCEEDED, message));
@@ -49,14 +49,15 @@ fn read_definition(arguments: &[u8]) -> Result<String> {
     let document = object(Arguments::parse_stored(arguments)?.to_json_members()?);
     // A guard reads a number as an `f64`, so write the shortest decimal of this `f64`: `jsonb` refuses numbers of very
     // many digits, such as 1e-99999.
-    let unreadable =
+    let to_report =
         |error: serde_json::Error| user_error(PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION, error.to_string());
-    serde_json::from_str::<Value>(&document).map(|document| document.to_string()).map_err(unreadable)
+    serde_json::from_str::<Value>(&document).map(|value| value.to_string()).map_err(to_report)
 }
 
 /// Why the guard with this trigger, as `pg_trigger` stores it, does not decide about the rows of a table; None if it
-/// decides, as far as the first row shows. The guard is tried on that row only for the table's owner: others could pass
-/// arguments of their own, and learn from the errors about rows that they may not read.
+/// decides, as far as the first row shows. `is_conditional` says whether the trigger has OF or WHEN. The guard is tried
+/// on the first row only for the table's owner: others could pass arguments of their own, and learn from the errors
+/// about rows that they may not read.
 #[pg_extern(sql = false)]
 fn simhash_guard_error(
     target: Oid,
@@ -79,11 +80,8 @@ fn simhash_guard_error(
             return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message));
         }
         if is_owner(target) {
-            lock_at_once(target)?;
-            Target::lock(target, ACCESS_SHARE, |table| {
-                check_is_whole(table)?;
-                try_guard(target, &arguments, call)
-            })?;
+            lock_without_waiting(target)?;
+            Target::lock(target, ACCESS_SHARE, |table| try_guard(table, &arguments, call))?;
         }
         // The name is checked last: under another name, the guard still decides.
         if name.to_bytes() != TRIGGER_NAME.as_bytes() {
@@ -96,13 +94,13 @@ fn simhash_guard_error(
 }
 
 /// Locks a table, its partitions, their indexes and the tables above it; an error if it would have to wait for a lock.
-fn lock_at_once(target: Oid) -> Result<()> {
+fn lock_without_waiting(target: Oid) -> Result<()> {
     // SAFETY: any OID may be locked.
     let try_lock = |relation: Oid| unsafe { pg_sys::ConditionalLockRelationOid(relation, ACCESS_SHARE) };
     let try_lock_indexes = |table: Relation| table.indexes().into_iter().all(try_lock);
-    let try_lock_all =
+    let try_lock_with_indexes =
         |member: Oid| try_lock(member) && Relation::open_until_end(member, ACCESS_SHARE).is_none_or(try_lock_indexes);
-    if with_inheritors(target, NO_LOCK).into_iter().all(try_lock_all)
+    if with_inheritors(target, NO_LOCK).into_iter().all(try_lock_with_indexes)
         && ancestors(&Relation::open(target)).into_iter().all(try_lock)
     {
         return Ok(());
@@ -111,10 +109,12 @@ fn lock_at_once(target: Oid) -> Result<()> {
     Err(user_error(PgSqlErrorCode::ERRCODE_LOCK_NOT_AVAILABLE, message))
 }
 
-fn try_guard(target: Oid, arguments: &Arguments, call: Call<'_>) -> Result<()> {
+/// Tries a guard with these arguments on the first row of a table and of each partition.
+fn try_guard(table: &Target, arguments: &Arguments, call: Call<'_>) -> Result<()> {
+    check_is_whole(table)?;
     let schema = ExtensionSchema::from_function(call.function());
-    let searched = Members::read(target, target)?.searched_with_marks(arguments, schema)?;
-    // SAFETY: the memory context of the running call.
+    let searched = Members::read(table.oid, table.oid)?.searched_with_marks(arguments, schema)?;
+    // SAFETY: the memory context of the running call outlives the evaluator.
     let evaluator = unsafe { Evaluator::new(TRIGGER_NAME.to_owned(), PgMemoryContexts::CurrentMemoryContext.value()) };
     evaluator.try_stored_rows(&searched)
 }
