@@ -225,7 +225,7 @@ fn not_indexed(
     if fingerprinted_text.is_none() {
         return Ok(error);
     }
-    Ok(error.with_hint(format!("Run {}, {OR_BY_DISTANCE}.", index_call(&table.name()?, &source, &guarded))))
+    Ok(error.with_hint(format!("Run {}, {OR_BY_DISTANCE}.", index_call(table, &source, &guarded)?)))
 }
 
 /// The error for partitions that are indexed in different ways.
