@@ -75,13 +75,20 @@ pub fn warn_of_other_bands(table: &Relation, indexed: &BandCall) {
     warn_of_other_index(table, indexed.document, "simhash_near", "bands", consequence, hint);
 }
 
-/// Warns of a criterion that compares more bands than the table has indexed.
+/// Warns of a criterion that compares more bands than the first ones that the table has indexed.
 pub fn warn_of_too_few_bands(table: &Relation, indexed: usize, compared: usize) {
     let Ok(name) = table.name() else { return };
-    let message = format!("simhash_near compares {compared} bands, of which table \"{name}\" has indexed {indexed}");
-    let hint = format!(
-        "Give \"bands\": {indexed} in the criterion, or index more with simhash_index and bands => {compared}."
-    );
+    let first = match indexed {
+        0 => "not indexed the first",
+        1 => "indexed the first",
+        _ => &format!("indexed the first {indexed}"),
+    };
+    let index = format!("simhash_index and bands => {compared}.");
+    let hint = match indexed {
+        0 => format!("Index it with {index}"),
+        _ => format!("Give \"bands\": {indexed} in the criterion, or index more with {index}"),
+    };
+    let message = format!("simhash_near compares {compared} bands, of which table \"{name}\" has {first}");
     warn_once(message, "So its indexes do not serve the query.", &hint);
 }
 

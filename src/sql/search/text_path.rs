@@ -114,7 +114,7 @@ impl TextSearch {
         let (serving, others): (Vec<_>, Vec<_>) = matching.partition(|index| index.call.options.has_bands_for(options));
         let indexed_band_count =
             Bands::of(serving.iter().copied()).iter().map(|bands| bands.indexes.len()).max().unwrap_or(0);
-        if indexed_band_count == 0 {
+        if serving.is_empty() {
             others.first().inspect(|other| warn_of_other_bands(table, &other.call));
         } else if indexed_band_count < *bands {
             warn_of_too_few_bands(table, indexed_band_count, *bands);

@@ -220,7 +220,7 @@ fn not_indexed(
     if fingerprinted_text.is_none() {
         return Ok(error);
     }
-    Ok(error.with_hint(format!("Run {}, {OR_BY_DISTANCE}.", index_call_sql(&table.name()?, &sql, &guarded))))
+    Ok(error.with_hint(format!("Run {}, {OR_BY_DISTANCE}.", index_call_sql(table, &sql, &guarded)?)))
 }
 
 /// The error for partitions that are indexed in different ways.

@@ -2,9 +2,10 @@
 
 use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::Oid;
-use pgrx::spi::{quote_identifier, quote_literal};
+use pgrx::spi::{quote_identifier, quote_literal, quote_qualified_identifier};
 use postgres::catalog::column::Column;
 use postgres::catalog::index::ExpressionForm;
+use postgres::catalog::names::schema_name;
 use postgres::catalog::relation::Relation;
 use postgres::error::{ErrorReport, Explain, Result, user_error};
 use postgres::expression::Expression;
@@ -83,7 +84,9 @@ pub fn no_bands(table: &Relation, source: &str, indexed: Option<usize>, guarded:
         Some(0) => format!("table \"{name}\" has no index on the first band of {source}"),
         Some(1) => format!("table \"{name}\" has an index on the first band of {source}, and the guard needs {bands}"),
         Some(indexed) => {
-            format!("table \"{name}\" has indexes on {indexed} bands of {source}, and the guard needs {bands}")
+            format!(
+                "table \"{name}\" has indexes on the first {indexed} bands of {source}, and the guard needs {bands}"
+            )
         }
     };
     Ok(unserved(message)
@@ -91,7 +94,7 @@ pub fn no_bands(table: &Relation, source: &str, indexed: Option<usize>, guarded:
             "The guard looks up every new row in valid btrees on the bands of its text, one for each band. Columns before \
              the band must be in the guard's scope.",
         )
-        .with_hint(format!("Run {}.", index_call_sql(&name, source, guarded))))
+        .with_hint(format!("Run {}.", index_call_sql(table, source, guarded)?)))
 }
 
 /// The error for a text whose bands are indexed with other options than the guard's.
@@ -121,8 +124,9 @@ fn unserved(message: String) -> ErrorReport {
 }
 
 /// The call that makes the missing indexes, as SQL for users.
-pub fn index_call_sql(table: &str, source: &str, guarded: &GuardedTexts) -> String {
-    let mut arguments = vec![quote_literal(quote_identifier(table)), quote_literal(source)];
+pub fn index_call_sql(table: &Relation, source: &str, guarded: &GuardedTexts) -> Result<String> {
+    let name = quote_qualified_identifier(schema_name(table.schema())?, table.name()?);
+    let mut arguments = vec![quote_literal(name), quote_literal(source)];
     let options = guarded.options_json();
     if options != "{}" {
         arguments.push(shown_literal(&options));
@@ -130,5 +134,5 @@ pub fn index_call_sql(table: &str, source: &str, guarded: &GuardedTexts) -> Stri
     if guarded.criterion.bands != DEFAULT_BANDS {
         arguments.push(format!("bands => {}", guarded.criterion.bands));
     }
-    format!("simhash_index({})", arguments.join(", "))
+    Ok(format!("simhash_index({})", arguments.join(", ")))
 }

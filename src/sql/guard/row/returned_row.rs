@@ -84,7 +84,11 @@ fn reject(NewRow { statement, event }: NewRow<'_>, disclosure: &Disclosure) -> R
         constraint: to_server_cstring(&name)?,
         data_type: to_server_cstring(&disclosure.to_json())?,
     };
-    let mut hint = "Skip the row, or change the existing one.".to_owned();
+    let mut hint = match statement.guard.action {
+        Action::Skip => "A row whose foreign key changes, or that may come from another partition, is not skipped.",
+        _ => "Skip the row, or change the existing one.",
+    }
+    .to_owned();
     if let Some(unless) = &statement.guard.unless {
         hint += &format!(" It is stored all the same if this holds: {unless}.");
     }
