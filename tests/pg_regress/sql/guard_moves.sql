@@ -102,12 +102,9 @@ ROLLBACK;
 -- ON CONFLICT DO UPDATE moves no row.
 SELECT outcome('INSERT INTO docs VALUES (1, 1, 0) ON CONFLICT (id, part) DO UPDATE SET part = 2');
 -- Moved by a foreign key
-CREATE TABLE parts (part integer PRIMARY KEY);
-INSERT INTO parts VALUES (1), (2);
-TRUNCATE docs;
-INSERT INTO docs VALUES (1, 1, 0);
-ALTER TABLE docs_2 DISABLE TRIGGER zzz_simhash_guard;
-INSERT INTO docs VALUES (2, 2, 1);
+CREATE TABLE parts (part integer PRIMARY KEY); INSERT INTO parts VALUES (1), (2);
+TRUNCATE docs; INSERT INTO docs VALUES (1, 1, 0);
+ALTER TABLE docs_2 DISABLE TRIGGER zzz_simhash_guard; INSERT INTO docs VALUES (2, 2, 1);
 ALTER TABLE docs ADD FOREIGN KEY (part) REFERENCES parts ON UPDATE CASCADE;
 SELECT outcome('UPDATE parts SET part = 4 WHERE part = 2');
 ALTER TABLE docs DROP CONSTRAINT docs_part_fkey;
@@ -131,9 +128,6 @@ SELECT outcome('MERGE INTO outer_docs USING (VALUES (2), (3)) AS v (key) ON id =
     WHEN MATCHED THEN UPDATE SET part = 2 WHEN NOT MATCHED THEN INSERT VALUES (key, 2, 1)', 'outer_docs');
 -- A cursor whose UPDATE moves a row fails. After the rollback, an INSERT is skipped as before.
 BEGIN; DECLARE rows CURSOR FOR SELECT id FROM outer_docs WHERE id = 2; FETCH rows;
-SAVEPOINT before;
-UPDATE outer_docs SET part = 2 WHERE CURRENT OF rows;
-ROLLBACK TO before;
-INSERT INTO outer_docs VALUES (3, 2, 1);
-COMMIT;
+SAVEPOINT before; UPDATE outer_docs SET part = 2 WHERE CURRENT OF rows;
+ROLLBACK TO before; INSERT INTO outer_docs VALUES (3, 2, 1); COMMIT;
 SELECT outcome('INSERT INTO outer_docs VALUES (3, 2, 1)', 'outer_docs');
