@@ -65,8 +65,8 @@ def uniform_rows(first, last, seed=0):
 
 
 def run_pgbench(script, transactions, clients=1, variables=None, **settings):
-    """Runs pgbench, and returns its report. Each client runs the script `transactions` times. The variable `turn` of the
-    script begins at 0."""
+    """Runs pgbench, and returns its report. Each client runs the script `transactions` times. In the script, the
+    variable `turn` is 0 at first."""
     definitions = [f"--define={name}={number}" for name, number in {"turn": 0, **(variables or {})}.items()]
     with tempfile.NamedTemporaryFile("w", prefix="pg_simhash.", suffix=".sql") as file:
         file.write(script)

@@ -7,9 +7,9 @@ use crate::input::{text, with_inputs};
 use crate::options;
 use crate::output::{Exception, write_output};
 
-/// The near pairs of fingerprints. Inputs: the fingerprints, an i64 for each row; and for each row a byte, which is not 0
-/// if the row has none. The second input may be empty: then all rows have one. Output: for each pair both positions, two
-/// u32, and the distance, a u32.
+/// The near pairs of fingerprints. Inputs: the fingerprints, an i64 for each row; and a byte for each row, which is not
+/// 0 if the row has none. The second input may be empty: then all rows have one. Output: for each pair both positions,
+/// two u32, and the distance, a u32.
 #[unsafe(no_mangle)]
 pub extern "C" fn pairs(max_distance: i32) -> u32 {
     write_output(|output| {
