@@ -82,7 +82,8 @@ class Test(Comparison):
             with connect(server, DATABASE) as connection:
                 connection.execute(NEAR_FINGERPRINT_SQL + TABLE_SQL)
                 tenant = 2 * number + 1
-                connection.execute("INSERT INTO fingerprints " + ROWS_OF_A_SERVER_SQL.format(offset=number, tenant=tenant))
+                rows = ROWS_OF_A_SERVER_SQL.format(offset=number, tenant=tenant)
+                connection.execute(f"INSERT INTO fingerprints {rows}")
                 connection.execute(f"INSERT INTO fingerprints VALUES (-{number}, {tenant}, simhash('a text 0'))")
                 for scope in "{}", "{tenant}":
                     connection.execute(f"SELECT simhash_attach('fingerprints', 'fp', scope => '{scope}')")
