@@ -23,7 +23,8 @@ use crate::texts::text_argument;
 #[pyo3(signature = (text, /, **options))]
 pub fn passages(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<i64>> {
     let texts = [text_argument(text, "text")?];
-    let hashes = with_texts(text.py(), texts, options, |fingerprinter, [text]| passages::passages(fingerprinter, text))?;
+    let hashes =
+        with_texts(text.py(), texts, options, |fingerprinter, [text]| passages::passages(fingerprinter, text))?;
     Ok(hashes.into_iter().map(u64::cast_signed).collect())
 }
 

@@ -85,7 +85,8 @@ pub fn difference<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     static DIFFERENCE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let texts = [text_argument(a, "a")?, text_argument(b, "b")?];
-    let lists = with_texts(a.py(), texts, options, |fingerprinter, [a, b]| difference::difference(fingerprinter, a, b))?;
+    let lists =
+        with_texts(a.py(), texts, options, |fingerprinter, [a, b]| difference::difference(fingerprinter, a, b))?;
     let fields = ["a", "b"].into_iter().zip(&lists).flat_map(|(side, list)| {
         let one = list.one() as f64;
         list.iter().map(move |feature| (side, feature.text, feature.weight as f64 / one))

@@ -1,4 +1,4 @@
--- Dropping the extension.
+-- What DROP EXTENSION refuses, and what it drops.
 
 -- Without CASCADE, DROP is refused: generated columns, their indexes, indexes on expressions, guards and views need the
 -- extension.
