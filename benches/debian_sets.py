@@ -7,8 +7,6 @@ languages), `paragraphs` (the first paragraphs of each page), `copyrights` (what
 say on their copyright) and `descriptions` (of packages). benches/dedup reads them; their form is that of
 simhash/benches/quality.rs, but with the pairs of resemblance .8 or more only. An id begins with the language. Of equal
 texts only one is kept.
-
-benches/debian_packages.py says where the packages come from.
 """
 
 import gzip

@@ -29,8 +29,7 @@ GUARD_BARS = {name: (0.99, 0.99) for name in ("reuters", "laws", "manuals", "cop
 GUARD_BARS["licences"] = (0.99, 0.98)
 CLUSTER_BARS = {"reuters": (0.98, 0.97), "licences": (0.98, 0.93), "laws": (0.98, 0.92)}
 CRITERIA = {"default": "{}", "resemblance .7": '{"resemblance": 0.7}'}
-# The distances of the guards and clusters that compare fingerprints.
-DISTANCES = (3, 8)
+DISTANCES = (3, 8)  # of the guards and clusters that compare fingerprints
 
 
 def main():
@@ -62,7 +61,6 @@ def report(name, heading, columns, figures, bars):
 
 
 def guard_figures():
-    """Yields the name of a criterion, and the figures of a guard by it. So do the two functions below."""
     for label, criterion in CRITERIA.items():
         yield label, guard_docs(criterion, "body")
     for distance in DISTANCES:

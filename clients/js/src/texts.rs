@@ -19,7 +19,7 @@ thread_local! {
 /// The fingerprint of a text. Inputs: text, options. Output: the fingerprint, an i64.
 #[unsafe(no_mangle)]
 pub extern "C" fn simhash() -> u32 {
-    write_for_text(|fingerprinter, content, output| {
+    write_for_texts(|fingerprinter, [content], output| {
         output.push_if_some(fingerprinter.fingerprint(content)?.map(u64::to_le_bytes))
     })
 }
@@ -27,7 +27,7 @@ pub extern "C" fn simhash() -> u32 {
 /// The first bands of a text. Inputs: text, options. Output: an i32 for each.
 #[unsafe(no_mangle)]
 pub extern "C" fn bands(count: usize) -> u32 {
-    write_for_text(|fingerprinter, content, output| {
+    write_for_texts(|fingerprinter, [content], output| {
         let Some(summary) = fingerprinter.summary(content, count)? else { return Ok(false) };
         for band in summary.bands {
             output.push(&band.to_le_bytes())?;
@@ -39,7 +39,7 @@ pub extern "C" fn bands(count: usize) -> u32 {
 /// The size of a text. Inputs: text, options. Output: the size, an i32.
 #[unsafe(no_mangle)]
 pub extern "C" fn size() -> u32 {
-    write_for_text(|fingerprinter, content, output| {
+    write_for_texts(|fingerprinter, [content], output| {
         output.push_if_some(fingerprinter.summary(content, 0)?.map(|summary| summary.size.to_le_bytes()))
     })
 }
@@ -47,7 +47,7 @@ pub extern "C" fn size() -> u32 {
 /// The features of a text. Inputs: text, options. Output: each feature, with its hash.
 #[unsafe(no_mangle)]
 pub extern "C" fn features() -> u32 {
-    write_for_text(|fingerprinter, content, output| {
+    write_for_texts(|fingerprinter, [content], output| {
         let list = fingerprinter.features(content)?;
         for feature in list.iter() {
             push_feature(output, feature.hash, feature.weight as f64 / list.one() as f64, feature.text)?;
@@ -85,7 +85,7 @@ pub extern "C" fn containment() -> u32 {
 /// 1 if the second one has it.
 #[unsafe(no_mangle)]
 pub extern "C" fn difference() -> u32 {
-    write_for_texts(|fingerprinter, a, b, output| {
+    write_for_texts(|fingerprinter, [a, b], output| {
         for (side, list) in (0..).zip(&difference::difference(fingerprinter, a, b)?) {
             for feature in list.iter() {
                 push_feature(output, side, feature.weight as f64 / list.one() as f64, feature.text)?;
@@ -98,7 +98,7 @@ pub extern "C" fn difference() -> u32 {
 /// The passages of a text. Inputs: text, options. Output: an i64 for each.
 #[unsafe(no_mangle)]
 pub extern "C" fn passages() -> u32 {
-    write_for_text(|fingerprinter, content, output| {
+    write_for_texts(|fingerprinter, [content], output| {
         for hash in passages::passages(fingerprinter, content)? {
             output.push(&hash.to_le_bytes())?;
         }
@@ -110,7 +110,7 @@ pub extern "C" fn passages() -> u32 {
 /// clue's words. Inputs: text, clue, options. Output: 1 or 0, a byte. A clue that is too short is a RangeError.
 #[unsafe(no_mangle)]
 pub extern "C" fn contains(share: f64) -> u32 {
-    write_for_texts(|fingerprinter, content, clue, output| {
+    write_for_texts(|fingerprinter, [content, clue], output| {
         let contains = passages::contains(fingerprinter, content, clue, share)?
             .map_err(|short| Exception::Range(format!("{short}. {}", ShortClue::detail())))?;
         output.push_if_some(Some([u8::from(contains)]))
@@ -127,7 +127,7 @@ pub extern "C" fn coverage() -> u32 {
 /// the text and in the clue, the words and the changed words.
 #[unsafe(no_mangle)]
 pub extern "C" fn matches() -> u32 {
-    write_for_texts(|fingerprinter, content, clue, output| {
+    write_for_texts(|fingerprinter, [content, clue], output| {
         let found = matches::matches(fingerprinter, content, clue, MAX_CHANGED, Unit::Utf16)?;
         for Match { content, clue, words, changed } in found {
             for number in [content.start, content.end, clue.start, clue.end, words, changed] {
@@ -146,29 +146,23 @@ pub extern "C" fn format() -> i32 {
 
 /// Writes a share of two texts, or null. Inputs: both texts, options.
 fn write_share(share_of: impl FnOnce(&mut Fingerprinter, &str, &str) -> Result<Option<f64>, Error>) -> u32 {
-    write_for_texts(|fingerprinter, a, b, output| {
+    write_for_texts(|fingerprinter, [a, b], output| {
         output.push_if_some(share_of(fingerprinter, a, b)?.map(f64::to_le_bytes))
     })
 }
 
-/// Writes the output that `compute` makes of a text. It returns false if the result is null. Inputs: text, options.
-fn write_for_text(compute: impl FnOnce(&mut Fingerprinter, &str, &mut Output) -> Result<bool, Exception>) -> u32 {
-    write_output(|output| {
-        with_inputs(|[content, document, _]| {
-            let options = options::read_options(document)?;
-            with_fingerprinter(&options, |fingerprinter| compute(fingerprinter, text(content)?, output))
-        })
-    })
-}
-
-/// As `write_for_text`, of two texts. Inputs: both texts, options.
-fn write_for_texts(
-    compute: impl FnOnce(&mut Fingerprinter, &str, &str, &mut Output) -> Result<bool, Exception>,
+/// Writes the output that `compute` makes of texts. It returns false if the result is null. Inputs: the texts, options.
+fn write_for_texts<const N: usize>(
+    compute: impl FnOnce(&mut Fingerprinter, [&str; N], &mut Output) -> Result<bool, Exception>,
 ) -> u32 {
     write_output(|output| {
-        with_inputs(|[a, b, document]| {
-            let options = options::read_options(document)?;
-            with_fingerprinter(&options, |fingerprinter| compute(fingerprinter, text(a)?, text(b)?, output))
+        with_inputs(|inputs| {
+            let options = options::read_options(inputs[N])?;
+            let mut texts = [""; N];
+            for (content, input) in texts.iter_mut().zip(inputs) {
+                *content = text(input)?;
+            }
+            with_fingerprinter(&options, |fingerprinter| compute(fingerprinter, texts, output))
         })
     })
 }

@@ -220,15 +220,11 @@ def block_indexes(
 
 
 def _fingerprint(value: Fingerprint) -> ColumnElement[Any]:
-    if value is None or isinstance(value, int):
-        return literal(value, BigInteger)
-    return cast("ColumnElement[Any]", value)
+    return literal(value, BigInteger) if value is None or isinstance(value, int) else cast("ColumnElement[Any]", value)
 
 
 def _content(value: Content) -> ColumnElement[Any]:
-    if value is None or isinstance(value, str):
-        return literal(value, Text)
-    return cast("ColumnElement[Any]", value)
+    return literal(value, Text) if value is None or isinstance(value, str) else cast("ColumnElement[Any]", value)
 
 
 def _text_or_fingerprint(value: Content | Fingerprint) -> ColumnElement[Any]:

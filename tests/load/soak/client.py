@@ -80,7 +80,7 @@ class Client:
                 self.write_hot(rng)
             else:
                 for _ in range(rng.randint(1, 4)):
-                    self.take_step(rng)
+                    (self.write_in_savepoint if rng.random() < 0.3 else self.write)(rng)
             if rng.random() < 0.15:
                 self.execute("ROLLBACK")
                 self.transaction.close(UNDONE)
@@ -153,13 +153,7 @@ class Client:
                 self.forgotten_rows.append(known_rows[place])
             known_rows[place] = id
 
-    def take_step(self, rng):
-        if rng.random() < 0.3:
-            self.in_savepoint(rng)
-        else:
-            self.write(rng)
-
-    def in_savepoint(self, rng):
+    def write_in_savepoint(self, rng):
         savepoint = self.transaction.savepoint()
         self.execute("SAVEPOINT s")
         try:
