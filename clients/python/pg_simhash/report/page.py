@@ -164,9 +164,7 @@ def _with_progress(pairs: Iterable[Pair | None]) -> Iterator[Pair | None]:
 
 def _show_pair(table: Table, pair: Pair) -> ShownPair:
     earlier, later = read_text(table, pair.earlier), read_text(table, pair.row_id)
-    named = zip(
-        ("earlier row", "later row"), (earlier, later), differences(earlier.text, later.text, table.options())
-    )
+    named = zip(("earlier row", "later row"), (earlier, later), differences(earlier.text, later.text, table.options()))
     return ShownPair(pair.resemblance, [_show_text(name, text, marks) for name, text, marks in named])
 
 
