@@ -4,8 +4,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyType};
-use simhash::within::matches::{self, MAX_CHANGED, Match, Unit};
-use simhash::within::passages::{self, ShortClue};
+use simhash::within;
+use simhash::within::matches::{MAX_CHANGED, Match, Unit};
+use simhash::within::passages::ShortClue;
 
 use crate::fingerprint::with_texts;
 use crate::results::named_tuples;
@@ -24,7 +25,7 @@ use crate::texts::text_argument;
 pub fn passages(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<i64>> {
     let texts = [text_argument(text, "text")?];
     let hashes =
-        with_texts(text.py(), texts, options, |fingerprinter, [text]| passages::passages(fingerprinter, text))?;
+        with_texts(text.py(), texts, options, |fingerprinter, [text]| within::passages::passages(fingerprinter, text))?;
     Ok(hashes.into_iter().map(u64::cast_signed).collect())
 }
 
@@ -48,7 +49,7 @@ pub fn contains<'py>(
     }
     let texts = [text_argument(content, "content")?, text_argument(clue, "clue")?];
     with_texts(content.py(), texts, options, |fingerprinter, [content, clue]| {
-        passages::contains(fingerprinter, content, clue, share)
+        within::passages::contains(fingerprinter, content, clue, share)
     })?
     .map_err(|short| PyValueError::new_err(format!("{short}. {}", ShortClue::detail())))
 }
@@ -68,7 +69,7 @@ pub fn coverage<'py>(
 ) -> PyResult<Option<f64>> {
     let texts = [text_argument(content, "content")?, text_argument(clue, "clue")?];
     with_texts(content.py(), texts, options, |fingerprinter, [content, clue]| {
-        matches::coverage(fingerprinter, content, clue)
+        within::matches::coverage(fingerprinter, content, clue)
     })
 }
 
@@ -109,7 +110,7 @@ fn list_matches<'py>(
     static MATCH: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let texts = [text_argument(content, "content")?, text_argument(clue, "clue")?];
     let found = with_texts(content.py(), texts, options, |fingerprinter, [content, clue]| {
-        matches::matches(fingerprinter, content, clue, max_changed, Unit::Characters)
+        within::matches::matches(fingerprinter, content, clue, max_changed, Unit::Characters)
     })?;
     let fields = found.into_iter().map(|Match { content, clue, words, changed }| {
         (content.start, content.end, clue.start, clue.end, words, changed)
