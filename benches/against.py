@@ -20,7 +20,7 @@ from texts import RandomTexts
 SIDES = {"before": "pg_simhash_before", "after": "pg_simhash"}
 MAX_RATIO = 1.1
 INSERTS = 1000
-# What is measured, besides the inserts into a guarded table.
+# The statements that are measured, besides the inserts into a guarded table.
 STATEMENTS = {
     "search, texts": "SELECT count(*) FROM (SELECT body FROM fresh WHERE number < 500 UNION ALL"
     " SELECT body FROM docs WHERE id % 10 = 0) AS queries JOIN docs ON simhash_near(docs.body, queries.body)",
@@ -71,6 +71,7 @@ def report_ratios(times, rounds):
 
 
 def prepare(side, rows, files):
+    """Makes the database of a side, with its rows."""
     os.environ["PGDATABASE"] = "postgres"
     psql(f"CREATE DATABASE {side}")
     os.environ["PGDATABASE"] = side

@@ -15,8 +15,8 @@ def measure_in_turns(items, runs, measure):
     return measured
 
 
-def ratio(times, others):
-    """How many times as much: the median of the runs' ratios."""
+def median_ratio(times, others):
+    """How many times as long as the others it takes: the median of the runs' ratios."""
     return median(time / other for time, other in zip(times, others))
 
 

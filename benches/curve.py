@@ -22,7 +22,8 @@ STYLE = {
 
 
 def draw(curves, y_label, value_format, svg, scale="log"):
-    """Draws curves into a file. Each has a name, and a value for each number of rows. The legend shows the last one."""
+    """Draws curves into a file. `curves` has by the name of each its values, by the number of rows. The legend shows
+    the value at the most rows."""
     plot.rcParams.update(STYLE)
     figure, axes = plot.subplots(figsize=(8, 4.5))
     for (name, values), colour in zip(curves.items(), COLOURS):
@@ -31,7 +32,7 @@ def draw(curves, y_label, value_format, svg, scale="log"):
         by_rows = [values[count] for count in rows]
         axes.plot(rows, by_rows, color=colour, marker="o", label=label)
     axes.set(xscale="log", yscale=scale, xlabel="rows", ylabel=y_label)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda rows, _: short(rows)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda rows, _: in_words(rows)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     if scale == "log":
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -42,12 +43,12 @@ def draw(curves, y_label, value_format, svg, scale="log"):
     axes.legend()
     without_metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     figure.savefig(svg, bbox_inches="tight", metadata=without_metadata)
-    # All coordinates are on one line: nobody reads them.
+    # The file becomes one line: nobody reads its coordinates.
     Path(svg).write_text(" ".join(Path(svg).read_text().split()) + "\n")
     print(f"\nThe curve is drawn in {svg}")
 
 
-def short(rows):
+def in_words(rows):
     for unit, name in ((1_000_000, "million"), (1_000, "thousand")):
         if rows >= unit:
             return f"{rows / unit:g} {name}"

@@ -21,7 +21,7 @@ LENGTHS_AND_CHANGES = [(8, 0), (12, 0), (12, "15 %"), (12, "each"), (12, 2), (12
                        (25, 4), (60, 9)]
 # The least shares of a clue by which it is looked for.
 SHARES = 0.5, 0.6, 0.7, 0.8
-# A find is wrong if the text has less than this share of the clue as it was before.
+# A find is wrong if the text has less than this share of the clue as it was before the change.
 MIN_ORIGINAL_SHARE = 0.8
 
 
@@ -65,7 +65,7 @@ def report_clues(kinds, count):
 
 
 def own_texts_found(clues_and_docs):
-    """The share of the clues' own texts that are candidates, and that have each share of the clue."""
+    """The share of the clues whose own text is a candidate; and whose own text is found, by each share of a clue."""
     psql("DROP TABLE IF EXISTS own", "CREATE TABLE own AS SELECT passages && simhash_clue(clue) AS is_candidate, "
          f"simhash_coverage(body, clue) AS share {clues_and_docs.format('id = doc_id')}")
     shares = ", ".join(f"round(avg((is_candidate AND share >= {share})::integer), 3)" for share in SHARES)
@@ -73,8 +73,8 @@ def own_texts_found(clues_and_docs):
 
 
 def wrong_finds(clues_and_docs, count):
-    """The wrong finds of a clue by the share, in its kind and in 100,000 texts of other kinds; and how many candidates
-    it has."""
+    """How many texts are found wrongly for a clue, by each share: of its kind, and of 100,000 texts of other kinds; and
+    how many candidates a clue has."""
     psql("DROP TABLE IF EXISTS candidates", "CREATE TABLE candidates AS SELECT docs.kind = clues.kind AS is_same_kind, "
          "simhash_coverage(body, clue) AS share, simhash_coverage(body, original) AS original_share "
          + clues_and_docs.format("passages && simhash_clue(clue)"), enable_seqscan="off")

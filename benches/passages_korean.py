@@ -20,7 +20,7 @@ MAX_CLUES, MAX_UNCHANGED_CLUES, MIN_SYLLABLES = 400, 100, 60
 PARTICLES = "은는이가을를의에로과와도"
 TOKENS = "words", "chars"
 # The tokens, and the least share of a clue, by which it is looked for.
-COLUMNS = [(tokens, share) for tokens in TOKENS for share in (0.8, 0.6)]
+SEARCHES = [(tokens, least_share) for tokens in TOKENS for least_share in (0.8, 0.6)]
 
 
 def main():
@@ -28,7 +28,7 @@ def main():
     print(f"{len(texts)} texts of {sum(len(text.encode()) for text in texts) // len(texts)} bytes; passages of a text:",
           *(f"{tokens} {sum(len(pg_simhash.passages(text, tokens=tokens)) for text in texts) / len(texts):.1f}"
             for tokens in TOKENS))
-    print(f"\n{'clue':<42}", *(f"{tokens} {share}" for tokens, share in COLUMNS))
+    print(f"\n{'clue':<42}", *(f"{tokens} {least_share}" for tokens, least_share in SEARCHES))
     for length in 8, 12, 20:
         report_clues(length, texts)
 
@@ -45,9 +45,9 @@ def report_clues(length, texts):
     clues = draw_clues(length, texts, rng)
     for label, change in CHANGES.items():
         changed = [(text, change(list(words), rng)) for text, words in clues]
-        print_row(f"{length} words, {label}", [f"{share_found(changed, *column):.2f}" for column in COLUMNS])
+        print_row(f"{length} words, {label}", [f"{share_found(changed, *search):.2f}" for search in SEARCHES])
     unchanged = [" ".join(words) for _, words in clues[:MAX_UNCHANGED_CLUES]]
-    print_row(f"{length} words, wrong", [wrong_finds(unchanged, texts, *column) for column in COLUMNS])
+    print_row(f"{length} words, wrong", [wrong_finds(unchanged, texts, *search) for search in SEARCHES])
 
 
 def draw_clues(length, texts, rng):
@@ -61,12 +61,12 @@ def draw_clues(length, texts, rng):
     return clues
 
 
-def share_found(clues, tokens, share):
-    return sum(pg_simhash.contains(text, clue, share, tokens=tokens) for text, clue in clues) / len(clues)
+def share_found(clues, tokens, least_share):
+    return sum(pg_simhash.contains(text, clue, least_share, tokens=tokens) for text, clue in clues) / len(clues)
 
 
-def wrong_finds(clues, texts, tokens, share):
-    return sum(pg_simhash.contains(text, clue, share, tokens=tokens)
+def wrong_finds(clues, texts, tokens, least_share):
+    return sum(pg_simhash.contains(text, clue, least_share, tokens=tokens)
                for clue in clues for text in texts if clue not in text)
 
 
@@ -87,11 +87,11 @@ def move_spaces(words, rng):
     return " ".join(words)
 
 
-def replace_particles(every):
-    """Replaces each particle if `every` is 1, every second one if it is 2."""
+def particle_replacer(every):
+    """A function that replaces each particle if `every` is 1, every second one if it is 2."""
     def change(words, rng):
-        ending = [index for index, word in enumerate(words) if len(word) > 1 and word[-1] in PARTICLES]
-        for index in ending[::every]:
+        with_particle = [index for index, word in enumerate(words) if len(word) > 1 and word[-1] in PARTICLES]
+        for index in with_particle[::every]:
             words[index] = words[index][:-1] + rng.choice(PARTICLES.replace(words[index][-1], ""))
         return " ".join(words)
     return change
@@ -101,8 +101,8 @@ CHANGES = {
     "unchanged": lambda words, rng: " ".join(words),
     "every third space gone": remove_spaces,
     "a space moved in every third": move_spaces,
-    "every second particle": replace_particles(2),
-    "each particle": replace_particles(1),
+    "every second particle": particle_replacer(2),
+    "each particle": particle_replacer(1),
 }
 
 if __name__ == "__main__":

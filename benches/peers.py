@@ -34,14 +34,15 @@ import pg_simhash
 import psycopg
 import rensa
 import xxhash
-from debian_sets import jaccard, normalised, shingles
+from resembling import jaccard, normalised, shingles
 from server import copy_in, psql
 from text_dedup import minhash as text_dedup
 from texts import RandomTexts
 
-# An edit adds, removes or replaces each word with a chance of at most MAX_WORD_SHARE; one in EDITS_PER_LINE also adds a
-# line, and one in EDITS_PER_CASE changes case or punctuation.
-EDITS_PER_TEN_TEXTS, MAX_WORD_SHARE, EDITS_PER_LINE, EDITS_PER_CASE = 4, 0.1, 4, 4
+EDITS_PER_TEN_TEXTS = 4
+# An edit adds, removes or replaces each word with a chance of at most MAX_WORD_SHARE. One in so many also adds a line,
+# or changes case or punctuation.
+MAX_WORD_SHARE, ONE_EDIT_IN_ADDS_LINE, ONE_EDIT_IN_CHANGES_CASE = 0.1, 4, 4
 # The most edits whose resemblance to their source is computed.
 MAX_SAMPLE = 20_000
 # The least characters of a text that is no edit, in its normalised form.
@@ -65,10 +66,10 @@ def main():
 def report_peers(texts, edits, resemblances):
     print(f"{'':40} {'s':>6} {'CPU, s':>6} {'texts/s':>8} {'MB':>6} {'found':>8} precision recall   >= .8  >= .9")
     groups = edits, *([edit for edit in resemblances if resemblances[edit] >= least] for least in (0.8, 0.9))
-    for name, peer in peers():
+    for name, peer, is_in_server in peers():
         if not re.search(os.environ.get("PEERS", ""), name):
             continue
-        found, wall, cpu, memory = measure_in_process(peer, texts)
+        found, wall, cpu, memory = measure_in_process(peer, is_in_server, texts)
         recalls = [numpy.mean([edit in found for edit in group]) for group in groups]
         print(f"{name:40} {wall:6.1f} {cpu:6.1f} {len(texts) / wall:8,.0f} {memory / 1e6:6,.0f} {len(found):8,}"
               f" {len(found & set(edits)) / len(found):9.4f} {recalls[0]:6.4f}  {recalls[1]:.3f}  {recalls[2]:.3f}",
@@ -102,16 +103,16 @@ def make_edit(text, other, rng):
         else:
             parts.append(rng.choice([f"{part} {rng.choice(words)}", "", rng.choice(words)]))
     text = "".join(parts)
-    if rng.randrange(EDITS_PER_LINE) == 0:
+    if rng.randrange(ONE_EDIT_IN_ADDS_LINE) == 0:
         line = rng.choice(other.split("\n"))
         text = rng.choice([f"{line}\n{text}", f"{text}\n{line}"])
-    if rng.randrange(EDITS_PER_CASE) == 0:
+    if rng.randrange(ONE_EDIT_IN_CHANGES_CASE) == 0:
         text = rng.choice([text.upper(), text.lower(), text.title(), re.sub(r"[,;:'\"]", "", text)])
     return text
 
 
 def run_sql(function, criterion, _texts):
-    """By a window function of the server, in the table of the texts."""
+    """Runs a window function of the server, over the table of the texts."""
     with psycopg.connect(options=SETTINGS) as database:
         rows = database.execute(f"""SELECT id FROM (
             SELECT id, {function}(id, body, '{criterion}') OVER (ORDER BY id) AS earlier FROM texts) AS results
@@ -151,24 +152,27 @@ def run_text_dedup(threshold, ngram, texts):
     arguments = {"path": "texts", "output": "kept", "cache_dir": "cache", "column": "text", "threshold": threshold,
                  "ngram": ngram, "num_perm": 128, "min_length": 1, "hash_func": "xxh3", "hash_bits": 32, "num_proc": 1}
     text_dedup.main(["--local", *(f"--{name}={value}" for name, value in arguments.items())], standalone_mode=False)
-    used, first, find = usage("self"), {}, text_dedup.uf.find
+    used = usage("self")
+    first, find = {}, text_dedup.uf.find
     return [number for number in range(len(texts)) if first.setdefault(find(number), number) != number], used
 
 
 def peers():
+    """Yields for each peer its name; a function of the texts, which returns the numbers of the duplicates and the
+    `usage` of the process that found them; and whether that process is the server's."""
     criteria = {"": {}, ", 0.6": {"resemblance": 0.6}}
     for (label, criterion), name in itertools.product(criteria.items(), ("duplicate_of", "cluster")):
-        yield f"pg_simhash, SQL, {name}{label}", partial(run_sql, f"simhash_{name}", json.dumps(criterion))
+        yield f"pg_simhash, SQL, {name}{label}", partial(run_sql, f"simhash_{name}", json.dumps(criterion)), True
     for (label, criterion), name in itertools.product(criteria.items(), ("duplicate_of", "text_clusters")):
-        yield f"pg_simhash, Python, {name}{label}", partial(run_python, name, criterion)
-    yield "rensa, 0.8", partial(run_rensa, 0.8, None)
+        yield f"pg_simhash, Python, {name}{label}", partial(run_python, name, criterion), False
+    yield "rensa, 0.8", partial(run_rensa, 0.8, None), False
     for threshold in (0.7, 0.6, 0.5):
-        yield f"rensa, {threshold}, 32 bands", partial(run_rensa, threshold, 32)
+        yield f"rensa, {threshold}, 32 bands", partial(run_rensa, threshold, 32), False
     for threshold in (0.8, 0.7, 0.6, 0.5):
-        yield f"datasketch, {threshold}", partial(run_datasketch, threshold)
-    yield "text-dedup, 0.7, 5 words", partial(run_text_dedup, 0.7, 5)
+        yield f"datasketch, {threshold}", partial(run_datasketch, threshold), False
+    yield "text-dedup, 0.7, 5 words", partial(run_text_dedup, 0.7, 5), False
     for threshold in (0.8, 0.7, 0.6):
-        yield f"text-dedup, {threshold}, 1 word", partial(run_text_dedup, threshold, 1)
+        yield f"text-dedup, {threshold}, 1 word", partial(run_text_dedup, threshold, 1), False
 
 
 def store(texts):
@@ -179,18 +183,19 @@ def store(texts):
     psql("VACUUM ANALYZE texts")
 
 
-def measure_in_process(peer, texts):
+def measure_in_process(peer, is_in_server, texts):
+    """Runs a peer in a process of its own. Returns the duplicates, the seconds, the CPU seconds, and the memory."""
     receiver, sender = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=measure_peer, args=(peer, texts, sender))
+    process = multiprocessing.get_context("fork").Process(target=measure_peer, args=(peer, is_in_server, texts, sender))
     process.start()
     measured = receiver.recv()
     process.join()
     return measured
 
 
-def measure_peer(peer, texts, sender):
+def measure_peer(peer, is_in_server, texts, sender):
     # The process of the server begins without the texts.
-    memory_before = 0 if peer.func == run_sql else usage("self")[1]
+    memory_before = 0 if is_in_server else usage("self")[1]
     begin = time.perf_counter()
     duplicates, (cpu, memory) = peer(texts)
     sender.send((set(map(int, duplicates)), time.perf_counter() - begin, cpu, memory - memory_before))
@@ -200,9 +205,10 @@ def usage(process):
     """The CPU seconds of a process and its peak of memory in bytes, with those of its children that have ended."""
     status = pathlib.Path(f"/proc/{process}/status").read_text()
     peak, shared = (int(re.search(rf"{name}:\s*(\d+) kB", status)[1]) << 10 for name in ("VmHWM", "RssShmem"))
-    times = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:15]
+    # utime, stime, cutime and cstime of proc(5), in ticks.
+    ticks = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:15]
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10 if process == "self" else 0
-    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK"), max(peak - shared, children)
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK"), max(peak - shared, children)
 
 
 if __name__ == "__main__":

@@ -8,14 +8,14 @@ import subprocess
 import tempfile
 from functools import reduce
 
-# The form in which COPY reads each character: the backslash first, which the others' forms contain. No text of
-# PostgreSQL has the character 0.
+# How COPY reads these characters. The backslash comes first, because the forms of the others contain it. A text in
+# PostgreSQL cannot have the character 0.
 ESCAPES = ("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r"), ("\0", " ")
 SETTINGS = {"client_min_messages": "warning", "jit": "off", "max_parallel_workers_per_gather": "0"}
 
 
 def environment(settings):
-    """The environment of psql and pgbench, in which the server has these settings."""
+    """Environment variables for psql and pgbench, by which the server has these settings."""
     options = " ".join(f"-c {name}={value}" for name, value in {**SETTINGS, **settings}.items())
     return {**os.environ, "PGOPTIONS": options, "LC_ALL": "C"}
 
@@ -37,7 +37,7 @@ def value(command, **settings):
 
 
 def seconds(*commands, **settings):
-    """How long the commands take together."""
+    """How long the commands take together, in seconds."""
     # psql prints `Time: 1.234 ms` after each command.
     output = psql("\\timing on", *commands, **settings)
     return sum(float(row[0].split()[1]) for row in output if row and row[0].startswith("Time: ")) / 1e3
@@ -55,17 +55,18 @@ def copy_in(table, rows):
 
 
 def escape(field):
-    """The field as COPY reads it. (With str.translate, this would take longer than COPY.)"""
+    """A field as COPY reads it. str.translate would take longer than COPY does."""
     return reduce(lambda text, replacement: text.replace(*replacement), ESCAPES, str(field))
 
 
 def uniform_rows(first, last, seed=0):
-    """A query for the ids from the first to the last, each with a uniform fingerprint that depends on id and seed."""
+    """A query for the ids from `first` to `last`, each with a uniform fingerprint, which depends on id and seed."""
     return f"SELECT id, hashint8extended(id, {seed}) AS fingerprint FROM generate_series({first}::bigint, {last}) AS id"
 
 
 def run_pgbench(script, transactions, clients=1, variables=None, **settings):
-    """What pgbench reports. Each client runs the script `transactions` times. The variable `turn` begins at 0."""
+    """Runs pgbench, and returns its report. Each client runs the script `transactions` times. In the script, the
+    variable `turn` is 0 at first."""
     definitions = [f"--define={name}={number}" for name, number in {"turn": 0, **(variables or {})}.items()]
     with tempfile.NamedTemporaryFile("w", prefix="pg_simhash.", suffix=".sql") as file:
         file.write(script)

@@ -1,5 +1,5 @@
-"""Random texts: 1 to 9 excerpts of one kind of document. An excerpt is lines of a document, about 300 characters; a
-longer line is cut."""
+"""Random texts of 1 to 9 excerpts each, all of one file of documents. An excerpt is some lines of a document, about 300
+characters; a longer line is cut."""
 
 import json
 import random

@@ -12,7 +12,7 @@ their ratios.
 import sys
 from statistics import median
 
-from bars import measure_in_turns, print_bars, ratio
+from bars import measure_in_turns, median_ratio, print_bars
 from batch.batch_statements import BATCH_STATEMENTS, ENOUGH_MEMORY
 from server import print_conditions, psql, seconds, uniform_rows, value
 
@@ -46,7 +46,7 @@ def main():
 
 
 def load(distribution, rows, fingerprints):
-    """Makes a table named like the distribution."""
+    """Makes a table whose name is the distribution."""
     if distribution == "uniform":
         psql(f"CREATE UNLOGGED TABLE uniform AS {uniform_rows(1, rows)}")
         return
@@ -82,7 +82,7 @@ def measure_statement(case):
 
 
 def count_results(table):
-    """The numbers of pairs and of clusters."""
+    """The numbers of pairs and of clusters in a table."""
     count_clusters = BATCH_STATEMENTS["clusters"].replace("count(", "count(DISTINCT ")
     return (int(value(statement.format(table=table), **ENOUGH_MEMORY))
             for statement in (BATCH_STATEMENTS["pairs"], count_clusters))
@@ -90,7 +90,7 @@ def count_results(table):
 
 def report_times(table, times):
     for name in BATCH_STATEMENTS:
-        sorts = ratio(times[name, table], times["sort", table])
+        sorts = median_ratio(times[name, table], times["sort", table])
         print(f"  {name:<10} {median(times[name, table]):>8.3f}   {sorts:>6.2f} x sort", flush=True)
 
 
@@ -98,8 +98,9 @@ def bars_of(distribution, tables, times):
     """The bars of all pairs, in the smaller and the larger of the tables, which are given by their numbers of rows."""
     small, large = tables
     pairs = {size: times["pairs", table] for size, table in tables.items()}
-    sorts = {size: ratio(pairs[size], times["sort", table]) for size, table in tables.items()}
-    small_seconds, growth, max_sorts = median(pairs[small]), ratio(pairs[large], pairs[small]), MAX_SORTS[distribution]
+    sorts = {size: median_ratio(pairs[size], times["sort", table]) for size, table in tables.items()}
+    small_seconds, growth = median(pairs[small]), median_ratio(pairs[large], pairs[small])
+    max_sorts = MAX_SORTS[distribution]
     return [
         (
             f"{distribution}, all pairs of {small:,}: {small_seconds:.2f} s, {sorts[small]:.2f} sorts,"
@@ -119,7 +120,7 @@ def compare_identical_with_distinct(rows, runs):
          "VACUUM ANALYZE identical")
     cases = [("clusters", f"batch_uniform_{rows}"), ("clusters", "identical")]
     distinct, identical = measure_in_turns(cases, runs, measure_statement).values()
-    times_as_long = ratio(identical, distinct)
+    times_as_long = median_ratio(identical, distinct)
     print(f"\nclusters of {rows:,} rows: all distinct {median(distinct):.3f} s,"
           f" all identical {median(identical):.3f} s")
     line = f"clusters of {rows:,} identical fingerprints: {times_as_long:.2f} times as long as of distinct ones, bar 1"

@@ -11,12 +11,12 @@ import random
 import sys
 from statistics import median
 
-from bars import measure_in_turns, print_bars, ratio
+from bars import measure_in_turns, median_ratio, print_bars
 from batch.batch_statements import ENOUGH_MEMORY
 from server import copy_in, psql, seconds, value
 from texts import RandomTexts
 
-COUNT = "SELECT count({counted}) FROM (SELECT {call} OVER (ORDER BY id) AS result FROM {table}) AS results"
+COUNT_SQL = "SELECT count({counted}) FROM (SELECT {call} OVER (ORDER BY id) AS result FROM {table}) AS results"
 CALLS = {
     "window": "ntile(2)",
     "clusters by distance": "simhash_cluster(id, fingerprint, 8)",
@@ -24,7 +24,7 @@ CALLS = {
     "at resemblance .7": """simhash_cluster(id, body, '{"resemblance": 0.7}')""",
     "duplicates": "simhash_duplicate_of(id, body)",
 }
-# The bar of clusters of texts: in seconds, or as a ratio to the clusters by distance.
+# The bars of clusters of texts, of which one must be reached: seconds, or times the clusters by distance.
 MAX_SECONDS, MAX_RATIO = 20, 4
 # The most texts of which copies are made: they are kept in memory.
 MAX_ORIGINALS = 50_000
@@ -48,7 +48,7 @@ def load(table, documents):
 def random_words(rows):
     rng = random.Random(7)
     vocabulary = [f"{rng.getrandbits(24):x}" for _ in range(200_000)]
-    return with_copies(rows, rng, lambda: " ".join(rng.choices(vocabulary, k=145)))
+    return with_copies(rows, rng, lambda: " ".join(rng.choices(vocabulary, k=145)))  # about 1 KB
 
 
 def with_copies(rows, rng, draw):
@@ -73,13 +73,13 @@ def measure_settings(table, rows, runs, settings):
     """Prints the times in a table with these settings; returns the bar of the clusters of texts."""
     bytes_a_row = float(value(f"SELECT avg(octet_length(body)) FROM {table}"))
     times = measure_in_turns(CALLS, runs, lambda name: seconds(
-        COUNT.format(counted="result", call=CALLS[name], table=table), **settings))
-    ratios = {name: ratio(measured, times["clusters by distance"]) for name, measured in times.items()}
+        COUNT_SQL.format(counted="result", call=CALLS[name], table=table), **settings))
+    ratios = {name: median_ratio(measured, times["clusters by distance"]) for name, measured in times.items()}
     work_mem = f"work_mem {settings['work_mem']}"
     print(f"\n{table}, {rows:,} rows of {bytes_a_row:.0f} bytes, {work_mem}")
     for name, call in CALLS.items():
         counted = "DISTINCT result" if "cluster" in call else "result"
-        count = int(value(COUNT.format(counted=counted, call=call, table=table), **settings))
+        count = int(value(COUNT_SQL.format(counted=counted, call=call, table=table), **settings))
         print(f"  {name:<20} {median(times[name]):>8.3f} s   {ratios[name]:>6.2f} x clusters by distance"
               f"   {count:>10,} found", flush=True)
     of_texts, ratio_of_texts = median(times["clusters of texts"]), ratios["clusters of texts"]

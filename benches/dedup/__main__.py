@@ -29,7 +29,7 @@ GUARD_BARS = {name: (0.99, 0.99) for name in ("reuters", "laws", "manuals", "cop
 GUARD_BARS["licences"] = (0.99, 0.98)
 CLUSTER_BARS = {"reuters": (0.98, 0.97), "licences": (0.98, 0.93), "laws": (0.98, 0.92)}
 CRITERIA = {"default": "{}", "resemblance .7": '{"resemblance": 0.7}'}
-DISTANCES = (3, 8)  # Of guards and clusters that compare fingerprints.
+DISTANCES = (3, 8)  # of the guards and clusters that compare fingerprints
 
 
 def main():
@@ -78,8 +78,8 @@ def cluster_figures():
     weights = '{"weights": %s}' % value("SELECT simhash_weights(body, '{}') FROM docs")
     yield "weights of the table", cluster_texts(weights, weights)
     for distance in DISTANCES:
-        are_near = f"hamming(simhash(a.body), simhash(b.body)) <= {distance}"
-        yield f"{distance} alone", cluster_docs(f"simhash(body), {distance}", are_near, "{}")
+        near_sql = f"hamming(simhash(a.body), simhash(b.body)) <= {distance}"
+        yield f"{distance} alone", cluster_docs(f"simhash(body), {distance}", near_sql, "{}")
 
 
 def report_estimates():
@@ -117,7 +117,7 @@ def quoted(document):
     return f"$json${document}$json$"
 
 
-def near_condition(criterion):
+def near_condition_sql(criterion):
     return f"simhash_near(a.body, b.body, {quoted(criterion)})"
 
 
@@ -144,7 +144,7 @@ def find_duplicates(criterion):
         SELECT id, body, simhash_duplicate_of(id, body, {quoted(criterion)}) OVER (ORDER BY id) AS same_as FROM docs""",
          "SELECT simhash_index('results', 'body', bands => 12)")
     left = value(f"""SELECT count(*) FROM results AS a JOIN results AS b
-        ON a.same_as IS NULL AND b.same_as IS NULL AND a.id < b.id AND {near_condition(criterion)}""")
+        ON a.same_as IS NULL AND b.same_as IS NULL AND a.id < b.id AND {near_condition_sql(criterion)}""")
     return *precision_and_recall("results"), left
 
 
@@ -160,17 +160,17 @@ def precision_and_recall(table):
 
 
 def cluster_texts(criterion, options):
-    return cluster_docs(f"body, {quoted(criterion)}", near_condition(criterion), options)
+    return cluster_docs(f"body, {quoted(criterion)}", near_condition_sql(criterion), options)
 
 
-def cluster_docs(arguments, are_near, options):
-    """Precision, recall and the number of the near pairs in clusters. `are_near` is a condition on the rows a and b."""
+def cluster_docs(arguments, near_sql, options):
+    """Precision, recall and the number of the near pairs in clusters. `near_sql` is a condition on the rows a and b."""
     psql("DROP TABLE IF EXISTS results", f"""CREATE TABLE results AS
         SELECT id, body, simhash_cluster(id, {arguments}) OVER (ORDER BY id) AS cluster FROM docs""",
          f"SELECT simhash_index('results', 'body', {quoted(options)}, bands => 12)")
     ((correct, count),) = psql(f"""
         WITH clustered_pairs AS (SELECT a.id AS a, b.id AS b FROM results AS a JOIN results AS b
-            ON a.id < b.id AND a.cluster = b.cluster AND {are_near})
+            ON a.id < b.id AND a.cluster = b.cluster AND {near_sql})
         SELECT count(*) FILTER (WHERE j >= 0.8), count(*) FROM clustered_pairs LEFT JOIN true_pairs USING (a, b)""")
     recall = value("""SELECT avg((a.cluster = b.cluster)::integer) FROM true_pairs
         JOIN results AS a ON a.id = true_pairs.a JOIN results AS b ON b.id = true_pairs.b WHERE j >= 0.9""")

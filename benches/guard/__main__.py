@@ -15,7 +15,7 @@ import sys
 from statistics import median
 
 import curve
-from bars import measure_in_turns, ratio, verdict
+from bars import measure_in_turns, median_ratio, verdict
 from guard.table import CLIENTS, WITH, WITHOUT, Table
 from server import print_conditions
 from texts import RandomTexts
@@ -43,12 +43,12 @@ def measure_guard(table, rows, runs):
     for (variant, clients), measured in rates.items():
         line = f"{clients} client{'s' * (clients > 1)}, {variant}: {median(measured):,.0f} rows a second"
         if variant == WITH:
-            share = ratio(measured, rates[WITHOUT, clients])
+            share = median_ratio(measured, rates[WITHOUT, clients])
             line += f", {share:.2f} of the rate without a guard"
             if clients == 1 and rows in BARS:
                 line += f"; bar {BARS[rows]}: {verdict(share >= BARS[rows])}"
         print(line, flush=True)
-    return ratio(rates[WITH, 1], rates[WITHOUT, 1])
+    return median_ratio(rates[WITH, 1], rates[WITHOUT, 1])
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ INSERT INTO docs (id, body) VALUES (:id, :body);
 
 
 class Table:
-    """The table docs, which grows. Its guard is put on and taken away, so that both rates are those of the same rows.
+    """The table docs, which grows. Its guard is created and dropped in turns, so that both rates are of the same rows.
     The table fresh has texts that are not near its rows."""
 
     def __init__(self, transactions, texts):
@@ -82,7 +82,7 @@ class Table:
               f" {times.ratio('copies', 'look-up') / 2:.1f} times two look-ups by primary key", flush=True)
 
     def count_reads(self):
-        """The entries and the rows that a search for an unknown text reads, on average."""
+        """How many entries, and how many rows, a search for an unknown text reads on average."""
         query = ("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF)"
                  f" SELECT FROM (SELECT body FROM fresh WHERE number < {SEARCHES}) AS unknown"
                  " LEFT JOIN docs ON simhash_near(docs.body, unknown.body)")
@@ -113,7 +113,7 @@ class Table:
         return rate
 
     def run_inserts(self, clients):
-        """Rows a second of all clients, of which each inserts its own texts."""
+        """Inserts fresh texts, other ones by each client; returns the rows a second of all clients."""
         variables = {"clients": clients, "first": self.next_fresh, "first_id": self.next_id}
         report = run_pgbench(SCRIPT, self.transactions, clients, variables)
         return clients * 1e3 / float(re.search(r"^ +([0-9.]+) +\d+ +INSERT", report, re.MULTILINE)[1])

@@ -20,8 +20,8 @@ from generators import GENERATORS, TEMPLATES, Job
 
 MIN_WORDS = 30
 MARKUP = {"none": {}, "html": {"markup": "html"}, "main": {"markup": "main"}}
-# What marks the main part of a page.
-MARKS = re.compile(r"<main\b|role=.?main\b|<article\b", re.I)
+# What marks the main part of a page in HTML.
+MAIN_MARK = re.compile(r"<main\b|role=.?main\b|<article\b", re.I)
 
 
 def main():
@@ -37,7 +37,7 @@ def main():
     page_counts = Counter(document for document, _ in pages)
     pages = {key: page for key, page in sorted(pages.items()) if page_counts[key[0]] == 2}
     expected = set(zip(list(pages)[::2], list(pages)[1::2]))
-    marking = {template for (_, template), page in pages.items() if MARKS.search(page)}
+    marking = {template for (_, template), page in pages.items() if MAIN_MARK.search(page)}
     print(f"{len(expected)} documents, {len(pages)} pages")
     near_by_markup = report_by_markup(pages, sources, expected, marking)
     report_by_template(near_by_markup["main"], expected, marking)

@@ -60,7 +60,7 @@ def measure_distribution(distribution, runs, rows, fingerprints):
     for table, size in sizes.items():
         tables.make_copies(table, size)
         exact.store_expected(table)
-    all_times, all_differing = {}, 0
+    all_times, all_differing = {}, 0  # differing rows and distances
     for blocks, distances in DISTANCES_OF_LAYOUT.items():
         print(f"\n{distribution} fingerprints, {blocks} blocks")
         for table, size in sizes.items():

@@ -22,8 +22,8 @@ def store_expected(table):
 
 
 def compare_with_scan(table, distance, condition):
-    """How many rows a search by this condition on the tables `searched` and `query` finds, and how many differ from the
-    scan's."""
+    """How many rows a search by this condition on the tables `searched` and `query` finds, and how many of them, or of
+    the rows that store_expected has stored, only one of both has."""
     ((found, differing),) = psql(f"""
         WITH found AS MATERIALIZED (
             SELECT query.distance AS query_distance, query.id AS query_id, searched.id
@@ -45,4 +45,4 @@ def compare_nearest_with_sort(table, limit):
     )
     found = psql(statement)
     expected = psql(statement, **{"pg_simhash.enable_scan": "off"})
-    return sum(one != other for one, other in zip(found, expected, strict=True))
+    return sum(own != other for own, other in zip(found, expected, strict=True))

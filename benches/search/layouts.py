@@ -1,4 +1,4 @@
-"""Layouts of the 64 bits in 2 to 8 blocks: their columns and indexes, and the probes and SQL of a search."""
+"""Layouts of the 64 bits in 2 to 8 blocks: their columns and indexes, and the probes and the condition of a search."""
 
 from math import comb
 
@@ -6,10 +6,10 @@ BITS = 64
 
 
 def count_probes(blocks, distance):
-    """How many values of blocks a search within a distance looks up.
+    """How many probes a search within a distance makes.
 
     In each block, up to `radius` bits of the query are flipped. A fingerprint beyond the radius of every block differs
-    in radius + 1 bits of each or more, together distance + 1: it is not near. A block of radius -1 is not looked up."""
+    in at least radius + 1 bits of each, in sum distance + 1: it is not near. A block of radius -1 is not looked up."""
     widths = [BITS // blocks + (block < BITS % blocks) for block in range(blocks)]
     radii = [(distance + 1) // blocks - 1 + (block < (distance + 1) % blocks) for block in range(blocks)]
     return sum(comb(width, flipped) for width, radius in zip(widths, radii) for flipped in range(radius + 1))

@@ -10,7 +10,7 @@ import sys
 
 import curve
 from search.layouts import block_expression, count_probes, drop_indexes, near_condition
-from search.searches import BETWEEN, LOOKUP, NEAR, look_up, near, nearest
+from search.searches import LOOKUP, NEAR, SPACER, look_up_statement, near_statement, nearest_statement
 from search.tables import build_indexes, exists
 from search.timing import measure_statements, warm
 from server import print_conditions, psql, seconds, uniform_rows, value
@@ -44,10 +44,10 @@ def measure_layout(rows, blocks, runs):
     # The largest table does not fit into shared buffers: it comes from the system's cache.
     psql(f"SELECT pg_prewarm('{table}', 'read')")
     choose_query = f"\\set id random(1, {rows})", "SELECT hashint8extended(:id, 0) # 257 AS query \\gset"
-    statements = {**BETWEEN, LOOKUP: look_up(table, rows)}
+    statements = {**SPACER, LOOKUP: look_up_statement(table, rows)}
     for distance in DISTANCES:
-        statements[NEAR, distance] = near(table, distance, *choose_query)
-    statements[NEAREST] = nearest(table, *choose_query)
+        statements[NEAR, distance] = near_statement(table, distance, *choose_query)
+    statements[NEAREST] = nearest_statement(table, *choose_query)
     times = measure_statements(statements, runs, [], min_transactions=50)
     report_layout(table, blocks, times)
     psql(drop_indexes(table, blocks))

@@ -9,7 +9,9 @@ from search.timing import warm
 from server import psql, seconds, uniform_rows, value
 
 LAYOUTS = 4, 3, 2
-QUERIES = 1000
+# The fingerprints that are searched for. Their numbers modulo QUERY_KINDS say of what kind they are (make_queries).
+QUERIES, QUERY_KINDS = 1000, 3
+OWN_ROW, NEAR_ROW, OTHER_TEXT = range(QUERY_KINDS)
 DISTANCES = range(9)
 # The rows that have near copies.
 COPIED_ROWS = 100
@@ -21,7 +23,7 @@ def make_tables(distribution, sizes, fingerprints):
 
     `fingerprints` is a file with the fingerprints of texts: a thousand more than the largest table.
     """
-    # The fingerprints of other texts, which are in no table: a third of the queries.
+    # The fingerprints of other texts, which are in no table.
     others = f"others_{distribution}"
     whole = f"{distribution}_{max(sizes)}"
     if not exists(others):
@@ -67,14 +69,14 @@ def index_and_warm(table):
 
 
 def make_queries(table, rows, others):
-    """For each distance a thousand fingerprints to search for: by their ids modulo 3, one of the table, one of the
-    table with `distance` bits flipped, and one of another text."""
+    """For each distance QUERIES fingerprints to search for: one of the table's, one of the table's with `distance` bits
+    flipped, and one of another text, in turns."""
     psql(
         f"CREATE UNLOGGED TABLE queries_{table} (distance integer, id integer, fingerprint bigint,"
         " PRIMARY KEY (distance, id))",
         f"""INSERT INTO queries_{table}
-        SELECT distance, number, CASE number % 3 WHEN 0 THEN own.fingerprint WHEN 1 THEN own.fingerprint # mask
-            ELSE other.fingerprint END
+        SELECT distance, number, CASE number % {QUERY_KINDS} WHEN {OWN_ROW} THEN own.fingerprint
+            WHEN {NEAR_ROW} THEN own.fingerprint # mask ELSE other.fingerprint END
         FROM generate_series({DISTANCES.start}, {DISTANCES.stop - 1}) AS distance
             CROSS JOIN (SELECT row_number() OVER () AS number, fingerprint FROM {others}) AS other
             CROSS JOIN LATERAL (

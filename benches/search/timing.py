@@ -11,7 +11,7 @@ import os
 import re
 import statistics
 
-from bars import ratio
+from bars import median_ratio
 from server import psql, run_pgbench, value
 
 # A run takes RUN_SECONDS, within these bounds on its transactions.
@@ -46,7 +46,7 @@ class Times:
 
     def ratio(self, name, other):
         """How many times as long as the other it takes: the median of the runs' ratios."""
-        return ratio((run[name] for run in self.runs), (run[other] for run in self.runs))
+        return median_ratio((run[name] for run in self.runs), (run[other] for run in self.runs))
 
 
 def measure_statements(statements, runs, tables, min_transactions=MIN_TRANSACTIONS):

@@ -24,6 +24,7 @@ FROM string_to_table(:'sets', ' ') WITH ORDINALITY AS names (name, name_position
     to_regclass(name || '_' || storage) AS relation
 WHERE relation IS NOT NULL ORDER BY name_position, storage_position \gexec
 
+-- psql replaces no variable within $$.
 SELECT set_config('bench.runs', :'runs', false) \g /dev/null
 
 DO $$
@@ -74,6 +75,7 @@ SELECT set_name, storage, measured, round(((seconds - detoast_seconds) * 1000)::
 FROM result WHERE measured NOT IN ('octet_length', 'ascii') ORDER BY position;
 
 \pset tuples_only on
+-- The bars, as a ratio to md5. The other sets have none.
 SELECT format('simhash(body) to md5(body), %s, pglz: %s, bar %s: %s', set_name,
     round((seconds / md5_seconds)::numeric, 2), bar,
     CASE WHEN seconds <= bar * md5_seconds THEN 'reached' ELSE 'MISSED' END)

@@ -25,8 +25,8 @@ export function checkFingerprint(fingerprint) {
 }
 
 export function checkDistance(distance) {
-  const message = () => `maximum distance ${distance} is out of range. Two fingerprints differ in 0 to 64 bits.`
-  return checkInteger('maximum distance', distance, 0, 64, message)
+  const makeMessage = () => `maximum distance ${distance} is out of range. Two fingerprints differ in 0 to 64 bits.`
+  return checkInteger('maximum distance', distance, 0, 64, makeMessage)
 }
 
 export function checkBand(band) {
@@ -34,8 +34,8 @@ export function checkBand(band) {
 }
 
 export function checkNumberOfBands(count) {
-  const message = () => `number of bands ${count} is out of range. A text has 1 to 64.`
-  return checkInteger('number of bands', count, 1, 64, message)
+  const makeMessage = () => `number of bands ${count} is out of range. A text has 1 to 64.`
+  return checkInteger('number of bands', count, 1, 64, makeMessage)
 }
 
 export function checkShare(share) {
@@ -96,20 +96,20 @@ function writeValue(key, value) {
   return json
 }
 
-function checkInteger(name, value, min, max, message) {
-  if (!Number.isInteger(checkNumber(name, value, min, max, message))) {
-    throw new RangeError(message())
+function checkInteger(name, value, min, max, makeMessage) {
+  if (!Number.isInteger(checkNumber(name, value, min, max, makeMessage))) {
+    throw new RangeError(makeMessage())
   }
   return value
 }
 
-// `message` is called after the type is checked: a Symbol in a template would raise an error of its own.
-function checkNumber(name, value, min, max, message) {
+// Makes the message only after the type is checked: a Symbol in its template would raise an error of its own.
+function checkNumber(name, value, min, max, makeMessage) {
   if (typeof value !== 'number') {
     throw new TypeError(`${name} must be a number, not ${typeName(value)}`)
   }
   if (!(value >= min && value <= max)) {
-    throw new RangeError(message())
+    throw new RangeError(makeMessage())
   }
   return value
 }
@@ -128,6 +128,6 @@ function typeName(value) {
   if (value === null) {
     return 'null'
   }
-  const isOfClass = typeof value === 'object' && isIterable(value)
-  return (isOfClass && value.constructor?.name) || typeof value
+  // An iterable is named by its class: "not Map" says more than "not object".
+  return (typeof value === 'object' && isIterable(value) && value.constructor?.name) || typeof value
 }

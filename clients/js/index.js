@@ -10,14 +10,17 @@ import {
 } from './arguments.js'
 import { call, outputOf } from './instance.js'
 
+/** The numbers of a match in the output, and the bytes of a feature before its text, as src/texts.rs writes them. */
+const [MATCH_NUMBERS, FEATURE_HEADER_BYTES] = [6, 20]
+
+/** Null has no fingerprint, as in SQL; nor has an empty text. The other functions of a text refuse null. */
 export function simhash(text, options) {
-  const json = writeOptions(options)
-  const output = outputOf('simhash', [text === null ? '' : checkText('text', text), json])
+  const output = outputOf('simhash', inputsOf({ text: text === null ? '' : text }, options))
   return output && new BigInt64Array(output)[0]
 }
 
-export function band(text, band, options) {
-  return firstBands(text, checkBand(band) + 1, options)?.at(-1) ?? null
+export function band(text, number, options) {
+  return firstBands(text, checkBand(number) + 1, options)?.at(-1) ?? null
 }
 
 export function bands(text, count = 6, options) {
@@ -25,17 +28,17 @@ export function bands(text, count = 6, options) {
 }
 
 function firstBands(text, count, options) {
-  const output = outputOf('bands', checkInputs({ text }, options), count)
+  const output = outputOf('bands', inputsOf({ text }, options), count)
   return output && Array.from(new Int32Array(output))
 }
 
 export function size(text, options) {
-  const output = outputOf('size', checkInputs({ text }, options))
+  const output = outputOf('size', inputsOf({ text }, options))
   return output && new Int32Array(output)[0]
 }
 
 export function features(text, options) {
-  const output = outputOf('features', checkInputs({ text }, options))
+  const output = outputOf('features', inputsOf({ text }, options))
   return readFeatures(output, (hash, weight, feature) => ({ feature, weight, hash }))
 }
 
@@ -48,7 +51,7 @@ export function resemblance(a, b, options) {
 }
 
 export function near(a, b, criterion) {
-  const output = outputOf('near', checkInputs({ a, b }, criterion))
+  const output = outputOf('near', inputsOf({ a, b }, criterion))
   return output && new Uint8Array(output)[0] === 1
 }
 
@@ -57,11 +60,11 @@ export function containment(a, b, options) {
 }
 
 export function passages(text, options) {
-  return Array.from(new BigInt64Array(outputOf('passages', checkInputs({ text }, options))))
+  return Array.from(new BigInt64Array(outputOf('passages', inputsOf({ text }, options))))
 }
 
 export function contains(content, clue, share = 0.6, options) {
-  const output = outputOf('contains', checkInputs({ content, clue }, options), checkShare(share))
+  const output = outputOf('contains', inputsOf({ content, clue }, options), checkShare(share))
   return new Uint8Array(output)[0] === 1
 }
 
@@ -70,15 +73,15 @@ export function coverage(content, clue, options) {
 }
 
 export function matches(content, clue, options) {
-  const numbers = new Uint32Array(outputOf('matches', checkInputs({ content, clue }, options)))
-  return Array.from({ length: numbers.length / 6 }, (_, number) => {
-    const [contentStart, contentEnd, clueStart, clueEnd, words, changed] = numbers.subarray(6 * number)
+  const numbers = new Uint32Array(outputOf('matches', inputsOf({ content, clue }, options)))
+  return Array.from({ length: numbers.length / MATCH_NUMBERS }, (_, index) => {
+    const [contentStart, contentEnd, clueStart, clueEnd, words, changed] = numbers.subarray(MATCH_NUMBERS * index)
     return { contentStart, contentEnd, clueStart, clueEnd, words, changed }
   })
 }
 
 export function difference(a, b, options) {
-  const output = outputOf('difference', checkInputs({ a, b }, options))
+  const output = outputOf('difference', inputsOf({ a, b }, options))
   return readFeatures(output, (side, weight, feature) => ({ side: side ? 'b' : 'a', feature, weight }))
 }
 
@@ -105,28 +108,25 @@ export function format() {
 }
 
 function shareOf(name, texts, options) {
-  const output = outputOf(name, checkInputs(texts, options))
+  const output = outputOf(name, inputsOf(texts, options))
   return output && new Float64Array(output)[0]
 }
 
-/** The inputs of a function: the texts, by the names of its arguments, and the options. */
-function checkInputs(texts, options) {
+/** The inputs of a function: its texts, which are given by the names of its arguments, and its options. */
+function inputsOf(texts, options) {
   return [...Object.entries(texts).map(([name, text]) => checkText(name, text)), writeOptions(options)]
 }
 
-/**
- * What `makeFeature` makes of each feature of an output. A feature is a number (its hash, or its side: 0 or 1) in 8
- * bytes, its weight in 8, the length of its text in 4, and its text, as push_feature in src/texts.rs writes it.
- */
+/** What `makeFeature` makes of each feature of an output. push_feature in src/texts.rs says how a feature is written. */
 function readFeatures(output, makeFeature) {
   const view = new DataView(output)
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   const features = []
   for (let offset = 0; offset < output.byteLength; ) {
     const length = view.getUint32(offset + 16, true)
-    const text = decoder.decode(new Uint8Array(output, offset + 20, length))
+    const text = decoder.decode(new Uint8Array(output, offset + FEATURE_HEADER_BYTES, length))
     features.push(makeFeature(view.getBigInt64(offset, true), view.getFloat64(offset + 8, true), text))
-    offset += 20 + length
+    offset += FEATURE_HEADER_BYTES + length
   }
   return features
 }

@@ -25,7 +25,7 @@ from blocks import blocks
 from patience import until
 
 PROJECT = pathlib.Path(__file__).parents[2]
-FUNCTIONS = (PROJECT / "sql/pg_simhash_managed.sql").read_text(encoding="utf-8")
+EDITION_SQL = (PROJECT / "sql/pg_simhash_managed.sql").read_text(encoding="utf-8")
 TLE = os.environ.get("TLE")
 PAGE = (PROJECT / "docs/managed.md").read_text(encoding="utf-8")
 DATABASE = ROLE = "managed"
@@ -55,23 +55,23 @@ def distance(a, b):
     return ((a ^ b) & (1 << 64) - 1).bit_count()
 
 
-def flipped(rng, fingerprint, bits):
+def flip_bits(rng, fingerprint, bits):
     for bit in rng.sample(range(64), bits):
         fingerprint ^= 1 << bit
     return signed(fingerprint & (1 << 64) - 1)
 
 
-def fingerprints(rng, count):
+def make_fingerprints(rng, count):
     """Random ones, some that are near these, and the ends of the range."""
     made = [0, -1, 1, -(2**63), 2**63 - 1, 65535, -65536, 1 << 48, -(1 << 48)]
     while len(made) < count:
         first = signed(rng.getrandbits(64))
         made.append(first)
-        made += [flipped(rng, first, bits) for bits in range(7) if rng.random() < 0.3]
+        made += [flip_bits(rng, first, bits) for bits in range(7) if rng.random() < 0.3]
     return made[:count]
 
 
-def texts_with_variants(rng, count):
+def make_texts(rng, count):
     """Texts of 10 to 60 words, each with up to three variants."""
     texts = []
     while len(texts) < count:
@@ -97,7 +97,7 @@ class Managed(unittest.TestCase):
 
     def install(self):
         if not TLE:
-            self.connection.execute(FUNCTIONS)
+            self.connection.execute(EDITION_SQL)
             return
         with database.connect(dbname=DATABASE) as administrator:
             administrator.execute("CREATE EXTENSION pg_tle")
@@ -134,7 +134,7 @@ class Texts(Managed):
         self.connection.execute("CREATE SCHEMA extension; CREATE EXTENSION pg_simhash SCHEMA extension")
         bands = "ARRAY(SELECT extension.simhash_band({0}, band) FROM generate_series(0, 5) AS band)"
         insert = f"INSERT INTO docs (body, bands) SELECT body, {bands.format('body')} FROM unnest(%s::text[]) AS body"
-        self.connection.execute(insert, [texts_with_variants(self.rng, 2000)])
+        self.connection.execute(insert, [make_texts(self.rng, 2000)])
         self.connection.execute("INSERT INTO docs (body) VALUES ('...')")
         self.connection.execute("ANALYZE docs")
         pairs = "SELECT this.id, other.id FROM docs AS this JOIN docs AS other ON "
@@ -199,7 +199,7 @@ class Hostile(Managed):
     def make_hostile(self):
         """Operators, functions and types with the names of PostgreSQL's own, which raise an error."""
         raises = "LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE 'called'; END $$"
-        operators = {*re.findall(r"OPERATOR\(pg_catalog\.(.*?)\)", FUNCTIONS), "||", "<>", "="}
+        operators = {*re.findall(r"OPERATOR\(pg_catalog\.(.*?)\)", EDITION_SQL), "||", "<>", "="}
         statements = []
         for left, right in itertools.product(self.TYPES, self.TYPES):
             for result in "boolean", "bigint":
@@ -223,7 +223,7 @@ class Hostile(Managed):
 
     def test_calls(self):
         """A caller with another search path calls nothing hostile either, nor an overload in the functions' schema."""
-        called = set(re.findall(r"(?:pg_catalog|%4\$s)\.(\w+)\(", FUNCTIONS))
+        called = set(re.findall(r"(?:pg_catalog|%4\$s)\.(\w+)\(", EDITION_SQL))
         self.assertLessEqual(called, {function.partition("(")[0] for function in self.FUNCTIONS})
         self.connection.execute("SET search_path = public, pg_catalog")
         calls = "hamming(0, 7)", "simhash_block(-1, 0)", "simhash_near(0, 7)", "simhash_near(0, 7, 2)"
@@ -252,7 +252,7 @@ class Fingerprints(Managed):
 
     def fill(self, rows=ROWS):
         """Fills the table photos, and returns its fingerprints by id."""
-        stored = dict(enumerate(fingerprints(self.rng, rows), start=1))
+        stored = dict(enumerate(make_fingerprints(self.rng, rows), start=1))
         with self.connection.cursor().copy("COPY photos (simhash) FROM STDIN") as copy:
             for fingerprint in stored.values():
                 copy.write_row((fingerprint,))
@@ -299,7 +299,7 @@ class Searches(Fingerprints):
             for mode in ("force_custom_plan", "force_generic_plan"):
                 self.connection.execute(f"SET plan_cache_mode = {mode}")
                 for turn in range(QUERIES):
-                    query = flipped(self.rng, self.rng.choice(list(stored.values())), turn % 10)
+                    query = flip_bits(self.rng, self.rng.choice(list(stored.values())), turn % 10)
                     expected = [id for id, stored_one in stored.items() if distance(stored_one, query) <= max_distance]
                     search = f"SELECT id FROM photos WHERE simhash_near(simhash, {arguments}) ORDER BY id"
                     self.assertEqual(self.values(search, [query], prepare=True), expected)
@@ -417,7 +417,7 @@ class Inserts(Fingerprints):
         def write(rng, connection):
             for _ in range(40):
                 with contextlib.suppress(psycopg.errors.ExclusionViolation):
-                    self.insert(flipped(rng, rng.choice(originals), 1), connection)
+                    self.insert(flip_bits(rng, rng.choice(originals), 1), connection)
 
         self.in_sessions(write)
         stored = self.values("SELECT simhash FROM photos")

@@ -22,12 +22,12 @@ SERVERS = {name: (host, port) for name, host, port in (ADDRESS.fullmatch(word).g
 ENTRY, *OTHERS = SERVERS
 
 # Fingerprints that differ from that of a group in at most two bits.
-NEAR_FINGERPRINT = """
+NEAR_FINGERPRINT_SQL = """
 CREATE FUNCTION near_fingerprint(group_number integer, noise integer) RETURNS bigint IMMUTABLE LANGUAGE sql
     RETURN hashint8extended(group_number, 0) # (1::bigint << noise % 64) # (1::bigint << noise / 64 % 64);
 """
 # Texts that share words with their neighbours.
-WORDS = """
+WORDS_SQL = """
 CREATE FUNCTION words(first bigint, count integer) RETURNS text IMMUTABLE LANGUAGE sql
     RETURN (SELECT string_agg(substr(md5(n::text), 1, 7), ' ') FROM generate_series(first, first + count - 1) AS n);
 """

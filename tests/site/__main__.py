@@ -1,7 +1,5 @@
-"""The site that tools/site builds in a folder: each link leads to a file and an anchor, each page fits a phone and a
-desktop in Chromium, and its search finds pages.
-
-The argument is the folder."""
+"""The site that tools/site builds in a folder, the argument: each link leads to a file and an anchor, each page fits a
+phone and a desktop in Chromium, and its search finds pages."""
 
 import functools
 import http.server

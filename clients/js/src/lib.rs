@@ -5,9 +5,9 @@
 
 #![deny(missing_docs)]
 
+mod batches;
 mod distance;
 mod input;
 mod options;
 mod output;
-mod rows;
 mod texts;

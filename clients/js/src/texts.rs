@@ -1,13 +1,10 @@
-//! `simhash`, `bands`, `size`, `features`, `resemblance`, `near`, `containment`, `difference`, `passages`,
-//! `contains`, `coverage` and `matches`: functions of texts.
+//! Functions of one or two texts.
 
 use std::cell::Cell;
 
-use simhash::fingerprint::difference::{containment as containment_of, difference as difference_of};
-use simhash::fingerprint::resemblance::resemblance as resemblance_of;
-use simhash::fingerprint::{Fingerprinter, Scratch};
-use simhash::within::matches::{MAX_CHANGED, Match, Unit, coverage as coverage_of, matches as matches_of};
-use simhash::within::passages::{ShortClue, contains as contains_of, passages as passages_of};
+use simhash::fingerprint::{Fingerprinter, Scratch, difference, resemblance};
+use simhash::within::matches::{self, MAX_CHANGED, Match, Unit};
+use simhash::within::passages::{self, ShortClue};
 use simhash::{Error, FINGERPRINT_FORMAT, Options};
 
 use crate::input::{text, with_inputs};
@@ -22,7 +19,7 @@ thread_local! {
 /// The fingerprint of a text. Inputs: text, options. Output: the fingerprint, an i64.
 #[unsafe(no_mangle)]
 pub extern "C" fn simhash() -> u32 {
-    write_for_text(|fingerprinter, content, output| {
+    write_for_texts(|fingerprinter, [content], output| {
         output.push_if_some(fingerprinter.fingerprint(content)?.map(u64::to_le_bytes))
     })
 }
@@ -30,7 +27,7 @@ pub extern "C" fn simhash() -> u32 {
 /// The first bands of a text. Inputs: text, options. Output: an i32 for each.
 #[unsafe(no_mangle)]
 pub extern "C" fn bands(count: usize) -> u32 {
-    write_for_text(|fingerprinter, content, output| {
+    write_for_texts(|fingerprinter, [content], output| {
         let Some(summary) = fingerprinter.summary(content, count)? else { return Ok(false) };
         for band in summary.bands {
             output.push(&band.to_le_bytes())?;
@@ -42,7 +39,7 @@ pub extern "C" fn bands(count: usize) -> u32 {
 /// The size of a text. Inputs: text, options. Output: the size, an i32.
 #[unsafe(no_mangle)]
 pub extern "C" fn size() -> u32 {
-    write_for_text(|fingerprinter, content, output| {
+    write_for_texts(|fingerprinter, [content], output| {
         output.push_if_some(fingerprinter.summary(content, 0)?.map(|summary| summary.size.to_le_bytes()))
     })
 }
@@ -50,7 +47,7 @@ pub extern "C" fn size() -> u32 {
 /// The features of a text. Inputs: text, options. Output: each feature, with its hash.
 #[unsafe(no_mangle)]
 pub extern "C" fn features() -> u32 {
-    write_for_text(|fingerprinter, content, output| {
+    write_for_texts(|fingerprinter, [content], output| {
         let list = fingerprinter.features(content)?;
         for feature in list.iter() {
             push_feature(output, feature.hash, feature.weight as f64 / list.one() as f64, feature.text)?;
@@ -62,7 +59,7 @@ pub extern "C" fn features() -> u32 {
 /// The resemblance of two texts. Inputs: both texts, options. Output: the resemblance, an f64.
 #[unsafe(no_mangle)]
 pub extern "C" fn resemblance() -> u32 {
-    write_share(resemblance_of)
+    write_share(resemblance::resemblance)
 }
 
 /// Whether two texts are near-duplicates. Inputs: both texts, criterion. Output: 1 or 0, a byte.
@@ -81,15 +78,15 @@ pub extern "C" fn near() -> u32 {
 /// The containment of a text in another one. Inputs: both texts, options. Output: the containment, an f64.
 #[unsafe(no_mangle)]
 pub extern "C" fn containment() -> u32 {
-    write_share(containment_of)
+    write_share(difference::containment)
 }
 
 /// The difference of two texts. Inputs: both texts, options. Output: each feature, with 0 if the first text has it, and
 /// 1 if the second one has it.
 #[unsafe(no_mangle)]
 pub extern "C" fn difference() -> u32 {
-    write_for_texts(|fingerprinter, a, b, output| {
-        for (side, list) in (0..).zip(&difference_of(fingerprinter, a, b)?) {
+    write_for_texts(|fingerprinter, [a, b], output| {
+        for (side, list) in (0..).zip(&difference::difference(fingerprinter, a, b)?) {
             for feature in list.iter() {
                 push_feature(output, side, feature.weight as f64 / list.one() as f64, feature.text)?;
             }
@@ -101,20 +98,20 @@ pub extern "C" fn difference() -> u32 {
 /// The passages of a text. Inputs: text, options. Output: an i64 for each.
 #[unsafe(no_mangle)]
 pub extern "C" fn passages() -> u32 {
-    write_for_text(|fingerprinter, content, output| {
-        for hash in passages_of(fingerprinter, content)? {
+    write_for_texts(|fingerprinter, [content], output| {
+        for hash in passages::passages(fingerprinter, content)? {
             output.push(&hash.to_le_bytes())?;
         }
         Ok(true)
     })
 }
 
-/// Whether a text has a passage in common with a clue's runs, and at least this share of its words. Inputs: text, clue,
-/// options. Output: 1 or 0, a byte. A clue that is too short is a RangeError.
+/// Whether a text contains a clue: both have a passage in common, and matches cover at least the share `share` of the
+/// clue's words. Inputs: text, clue, options. Output: 1 or 0, a byte. A clue that is too short is a RangeError.
 #[unsafe(no_mangle)]
 pub extern "C" fn contains(share: f64) -> u32 {
-    write_for_texts(|fingerprinter, content, clue, output| {
-        let contains = contains_of(fingerprinter, content, clue, share)?
+    write_for_texts(|fingerprinter, [content, clue], output| {
+        let contains = passages::contains(fingerprinter, content, clue, share)?
             .map_err(|short| Exception::Range(format!("{short}. {}", ShortClue::detail())))?;
         output.push_if_some(Some([u8::from(contains)]))
     })
@@ -123,16 +120,16 @@ pub extern "C" fn contains(share: f64) -> u32 {
 /// The share of a clue that is in matches with a text. Inputs: text, clue, options. Output: the coverage, an f64.
 #[unsafe(no_mangle)]
 pub extern "C" fn coverage() -> u32 {
-    write_share(coverage_of)
+    write_share(matches::coverage)
 }
 
 /// The matches of a text and a clue. Inputs: text, clue, options. Output: six u32 for each: where it begins and ends in
 /// the text and in the clue, the words and the changed words.
 #[unsafe(no_mangle)]
 pub extern "C" fn matches() -> u32 {
-    write_for_texts(|fingerprinter, content, clue, output| {
-        let matches = matches_of(fingerprinter, content, clue, MAX_CHANGED, Unit::Utf16)?;
-        for Match { content, clue, words, changed } in matches {
+    write_for_texts(|fingerprinter, [content, clue], output| {
+        let found = matches::matches(fingerprinter, content, clue, MAX_CHANGED, Unit::Utf16)?;
+        for Match { content, clue, words, changed } in found {
             for number in [content.start, content.end, clue.start, clue.end, words, changed] {
                 output.push(&number.to_le_bytes())?;
             }
@@ -149,29 +146,23 @@ pub extern "C" fn format() -> i32 {
 
 /// Writes a share of two texts, or null. Inputs: both texts, options.
 fn write_share(share_of: impl FnOnce(&mut Fingerprinter, &str, &str) -> Result<Option<f64>, Error>) -> u32 {
-    write_for_texts(|fingerprinter, a, b, output| {
+    write_for_texts(|fingerprinter, [a, b], output| {
         output.push_if_some(share_of(fingerprinter, a, b)?.map(f64::to_le_bytes))
     })
 }
 
-/// Writes the output that `compute` makes of a text. Inputs: text, options.
-fn write_for_text(compute: impl FnOnce(&mut Fingerprinter, &str, &mut Output) -> Result<bool, Exception>) -> u32 {
-    write_output(|output| {
-        with_inputs(|[content, document, _]| {
-            let options = options::read_options(document)?;
-            with_fingerprinter(&options, |fingerprinter| compute(fingerprinter, text(content)?, output))
-        })
-    })
-}
-
-/// Writes the output that `compute` makes of two texts. Inputs: both texts, options.
-fn write_for_texts(
-    compute: impl FnOnce(&mut Fingerprinter, &str, &str, &mut Output) -> Result<bool, Exception>,
+/// Writes the output that `compute` makes of texts. It returns false if the result is null. Inputs: the texts, options.
+fn write_for_texts<const N: usize>(
+    compute: impl FnOnce(&mut Fingerprinter, [&str; N], &mut Output) -> Result<bool, Exception>,
 ) -> u32 {
     write_output(|output| {
-        with_inputs(|[a, b, document]| {
-            let options = options::read_options(document)?;
-            with_fingerprinter(&options, |fingerprinter| compute(fingerprinter, text(a)?, text(b)?, output))
+        with_inputs(|inputs| {
+            let options = options::read_options(inputs[N])?;
+            let mut texts = [""; N];
+            for (content, input) in texts.iter_mut().zip(inputs) {
+                *content = text(input)?;
+            }
+            with_fingerprinter(&options, |fingerprinter| compute(fingerprinter, texts, output))
         })
     })
 }
@@ -183,10 +174,10 @@ fn with_fingerprinter<T>(options: &Options, compute: impl FnOnce(&mut Fingerprin
     result
 }
 
-/// Adds a feature to the output: a number, an i64; its weight, an f64; the length of its text in bytes, a u32; and its
-/// text.
-fn push_feature(output: &mut Output, number: u64, weight: f64, text: &str) -> Result<(), Error> {
-    output.push(&number.to_le_bytes())?;
+/// Adds a feature to the output: its hash or its side (0 or 1), an i64; its weight, an f64; the length of its text in
+/// bytes, a u32; and its text.
+fn push_feature(output: &mut Output, hash_or_side: u64, weight: f64, text: &str) -> Result<(), Error> {
+    output.push(&hash_or_side.to_le_bytes())?;
     output.push(&weight.to_le_bytes())?;
     output.push(&(text.len() as u32).to_le_bytes())?;
     output.push(text.as_bytes())

@@ -78,6 +78,7 @@ def _is_of_extension(index: Index) -> bool:
 
 
 def _may_stand_for(modelled: Column[Any], attached: Column[Any]) -> bool:
+    """Whether a model's column may be the attached one: they have the same type and compute the same."""
     if modelled.type.compile(dialect=_DIALECT) != attached.type.compile(dialect=_DIALECT):
         return False
     if isinstance(modelled.server_default, Computed):
@@ -90,6 +91,5 @@ def _may_stand_for(modelled: Column[Any], attached: Column[Any]) -> bool:
 
 def _normalized(expression: ClauseElement) -> str:
     """The SQL of an expression without what the server writes in its own way: casts, schemas, quotes and spaces."""
-    kwargs = {"literal_binds": True, "include_table": False}
-    sql = str(expression.compile(dialect=_DIALECT, compile_kwargs=kwargs))
+    sql = str(expression.compile(dialect=_DIALECT, compile_kwargs={"literal_binds": True, "include_table": False}))
     return re.sub(r"::\w+|[\w\"]+\.(?=simhash)|[\s()\"]", "", sql)

@@ -1,4 +1,4 @@
-"""The error of a guard as values: which row the rejected one is near, and how near.
+"""Reads the error of a guard: which row the rejected one is near, and how near.
 
 ``near_duplicate`` takes the error of psycopg, or what SQLAlchemy, Django or asyncpg raise in its place. The module
 imports none of them.

@@ -206,32 +206,29 @@ def block_indexes(
     Indexes are called ``ix_TABLE_COLUMN_block0`` and so on, or ``ix_TABLE_COLUMN_3_block0`` with 3 blocks instead of 4;
     ``name`` stands for what is before ``_block0``.
     """
-    column = _column(fingerprint)
-    if column.table is None:
+    fingerprints = _column(fingerprint)
+    if fingerprints.table is None:
         raise ArgumentError("block_indexes needs a column of a table: call it after the table is complete")
     scope_columns = [_column(column) for column in scope]
     if name is None:
-        name = f"ix_{column.table.name}_{column.name}" + ("" if blocks == DEFAULT_BLOCKS else f"_{blocks}")
+        name = f"ix_{fingerprints.table.name}_{fingerprints.name}"
+        name += "" if blocks == DEFAULT_BLOCKS else f"_{blocks}"
     return [
-        Index(f"{name}_block{number}", *scope_columns, block(column, number, blocks), column)
+        Index(f"{name}_block{number}", *scope_columns, block(fingerprints, number, blocks), fingerprints)
         for number in range(blocks)
     ]
 
 
 def _fingerprint(value: Fingerprint) -> ColumnElement[Any]:
-    if value is None or isinstance(value, int):
-        return literal(value, BigInteger)
-    return cast("ColumnElement[Any]", value)
+    return literal(value, BigInteger) if value is None or isinstance(value, int) else cast("ColumnElement[Any]", value)
 
 
 def _content(value: Content) -> ColumnElement[Any]:
-    if value is None or isinstance(value, str):
-        return literal(value, Text)
-    return cast("ColumnElement[Any]", value)
+    return literal(value, Text) if value is None or isinstance(value, str) else cast("ColumnElement[Any]", value)
 
 
 def _text_or_fingerprint(value: Content | Fingerprint) -> ColumnElement[Any]:
-    """``None`` is a NULL without a type: it may be a text or a fingerprint, as the other side is."""
+    """``None`` becomes a NULL without a type, because it may be a text or a fingerprint, as the other side is."""
     if value is None:
         return null()
     return _content(value) if isinstance(value, str) else _fingerprint(value)

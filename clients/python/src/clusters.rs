@@ -4,7 +4,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use simhash::error::Error;
-use simhash::pairs::{Confirmed, Kept, Outcome, clusters as clusters_of, representatives};
+use simhash::pairs::{self, Confirmed, Kept, Outcome};
 
 use crate::arguments::check_distance;
 use crate::cancel::detached;
@@ -33,7 +33,7 @@ pub fn clusters<'py>(fingerprints: &Bound<'py, PyAny>, max_distance: i64) -> PyR
     let max_distance = check_distance(max_distance)?;
     numpy::require(py)?;
     let FingerprintColumn { rows, missing } = FingerprintColumn::read(fingerprints)?;
-    let firsts = detached(py, |tick| clusters_of(rows, max_distance, tick))?;
+    let firsts = detached(py, |tick| pairs::clusters(rows, max_distance, tick))?;
     let mut missing = missing.into_iter().peekable();
     as_array(py, firsts.into_iter().enumerate().map(|(row, first)| missing.next_if_eq(&row).is_none().then_some(first)))
 }
@@ -91,10 +91,10 @@ fn representatives_of<O: Outcome>(
     let criterion = document.for_texts().map_err(|invalid| invalid_options(&invalid))?;
     numpy::require(texts.py())?;
     let column = text_column(texts)?;
-    detached(texts.py(), |tick| representatives::<O>(&column, criterion, &document.options, tick))
+    detached(texts.py(), |tick| pairs::representatives::<O>(&column, criterion, &document.options, tick))
 }
 
-/// Rows as an array, with -1 for none.
+/// The positions of rows as an array, in which -1 stands for None.
 fn as_array(py: Python<'_>, rows: impl ExactSizeIterator<Item = Option<u32>>) -> PyResult<Bound<'_, PyAny>> {
     let mut numbers: Vec<i64> = Vec::new();
     numbers.try_reserve_exact(rows.len()).map_err(|_| algorithm_error(Error::OutOfMemory))?;

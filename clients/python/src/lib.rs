@@ -1,7 +1,7 @@
 //! The compiled module of the Python package `pg_simhash`: the crate `simhash`, called from Python.
 //!
 //! [`fingerprint`], [`bands`], [`features`], [`resemblance`], [`passages`], [`markup`], [`distance`], [`pairs`] and
-//! [`clusters`] hold the functions. [`texts`] and [`fingerprints`] read columns: Python's own objects, [`numpy`] arrays
+//! [`clusters`] have the functions. [`texts`] and [`fingerprints`] read columns: Python's own objects, [`numpy`] arrays
 //! and [`pandas`] series. [`values`] returns columns in the same form, and [`results`] named tuples. [`arguments`]
 //! reads single values, and [`options`] keyword arguments. [`error`] makes exceptions, and [`cancel`] releases the GIL
 //! and looks for signals.

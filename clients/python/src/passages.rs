@@ -4,8 +4,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyType};
-use simhash::within::matches::{MAX_CHANGED, Match, Unit, coverage as coverage_of, matches as matches_of};
-use simhash::within::passages::{ShortClue, contains as contains_of, passages as passages_of};
+use simhash::within;
+use simhash::within::matches::{MAX_CHANGED, Match, Unit};
+use simhash::within::passages::ShortClue;
 
 use crate::fingerprint::with_texts;
 use crate::results::named_tuples;
@@ -23,7 +24,8 @@ use crate::texts::text_argument;
 #[pyo3(signature = (text, /, **options))]
 pub fn passages(text: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<i64>> {
     let texts = [text_argument(text, "text")?];
-    let hashes = with_texts(text.py(), texts, options, |fingerprinter, [text]| passages_of(fingerprinter, text))?;
+    let hashes =
+        with_texts(text.py(), texts, options, |fingerprinter, [text]| within::passages::passages(fingerprinter, text))?;
     Ok(hashes.into_iter().map(u64::cast_signed).collect())
 }
 
@@ -47,7 +49,7 @@ pub fn contains<'py>(
     }
     let texts = [text_argument(content, "content")?, text_argument(clue, "clue")?];
     with_texts(content.py(), texts, options, |fingerprinter, [content, clue]| {
-        contains_of(fingerprinter, content, clue, share)
+        within::passages::contains(fingerprinter, content, clue, share)
     })?
     .map_err(|short| PyValueError::new_err(format!("{short}. {}", ShortClue::detail())))
 }
@@ -66,7 +68,9 @@ pub fn coverage<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<f64>> {
     let texts = [text_argument(content, "content")?, text_argument(clue, "clue")?];
-    with_texts(content.py(), texts, options, |fingerprinter, [content, clue]| coverage_of(fingerprinter, content, clue))
+    with_texts(content.py(), texts, options, |fingerprinter, [content, clue]| {
+        within::matches::coverage(fingerprinter, content, clue)
+    })
 }
 
 /// Return where a text and a clue have at least three words in a row in common, as SQL's simhash_matches does.
@@ -100,15 +104,15 @@ pub fn runs<'py>(
 fn list_matches<'py>(
     content: &Bound<'py, PyAny>,
     clue: &Bound<'py, PyAny>,
-    changed: usize,
+    max_changed: usize,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyList>> {
     static MATCH: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let texts = [text_argument(content, "content")?, text_argument(clue, "clue")?];
-    let matches = with_texts(content.py(), texts, options, |fingerprinter, [content, clue]| {
-        matches_of(fingerprinter, content, clue, changed, Unit::Characters)
+    let found = with_texts(content.py(), texts, options, |fingerprinter, [content, clue]| {
+        within::matches::matches(fingerprinter, content, clue, max_changed, Unit::Characters)
     })?;
-    let fields = matches.into_iter().map(|Match { content, clue, words, changed }| {
+    let fields = found.into_iter().map(|Match { content, clue, words, changed }| {
         (content.start, content.end, clue.start, clue.end, words, changed)
     });
     named_tuples(MATCH.import(content.py(), "pg_simhash._results", "Match")?, fields)

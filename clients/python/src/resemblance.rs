@@ -3,8 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyType};
-use simhash::fingerprint::difference::{containment as containment_of, difference as difference_of};
-use simhash::fingerprint::resemblance::resemblance as resemblance_of;
+use simhash::fingerprint;
 
 use crate::error::invalid_options;
 use crate::fingerprint::with_texts;
@@ -27,7 +26,9 @@ pub fn resemblance<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<f64>> {
     let texts = [text_argument(a, "a")?, text_argument(b, "b")?];
-    with_texts(a.py(), texts, options, |fingerprinter, [a, b]| resemblance_of(fingerprinter, a, b))
+    with_texts(a.py(), texts, options, |fingerprinter, [a, b]| {
+        fingerprint::resemblance::resemblance(fingerprinter, a, b)
+    })
 }
 
 /// Return whether two texts are near-duplicates, as SQL's simhash_near does.
@@ -66,7 +67,9 @@ pub fn containment<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Option<f64>> {
     let texts = [text_argument(a, "a")?, text_argument(b, "b")?];
-    with_texts(a.py(), texts, options, |fingerprinter, [a, b]| containment_of(fingerprinter, a, b))
+    with_texts(a.py(), texts, options, |fingerprinter, [a, b]| {
+        fingerprint::difference::containment(fingerprinter, a, b)
+    })
 }
 
 /// Return the features that only one of two texts has, or that weigh more in it, as SQL's simhash_difference does.
@@ -86,7 +89,9 @@ pub fn difference<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     static DIFFERENCE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let texts = [text_argument(a, "a")?, text_argument(b, "b")?];
-    let lists = with_texts(a.py(), texts, options, |fingerprinter, [a, b]| difference_of(fingerprinter, a, b))?;
+    let lists = with_texts(a.py(), texts, options, |fingerprinter, [a, b]| {
+        fingerprint::difference::difference(fingerprinter, a, b)
+    })?;
     let fields = ["a", "b"].into_iter().zip(&lists).flat_map(|(side, list)| {
         let one = list.one() as f64;
         list.iter().map(move |feature| (side, feature.text, feature.weight as f64 / one))

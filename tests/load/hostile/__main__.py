@@ -74,7 +74,7 @@ def setup(options):
         database.run_script(connection, "hostile/tables.sql")
         for number in range(options.clients):
             connection.execute(f"CREATE SCHEMA own_{number}")
-        functions = catalogue.read(connection)
+        functions = catalogue.read_functions(connection)
         start = connection.execute("SELECT pg_postmaster_start_time()").fetchone()
         version = connection.execute("SHOW server_version").fetchone()[0]
         assertions = connection.execute("SHOW debug_assertions").fetchone()[0]
@@ -110,7 +110,7 @@ class Session:
     def __init__(self, number, options):
         self.number, self.options = number, options
         self.client = Client(number)
-        self.functions = catalogue.read(self.client.connection)
+        self.functions = catalogue.read_functions(self.client.connection)
         self.has_assertions = self.client.run("SHOW debug_assertions") == [("on",)]
 
     def run(self):

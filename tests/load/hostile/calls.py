@@ -18,9 +18,10 @@ COLUMNS_BY_TYPE = {
     ),
 }
 
-# A line is a template: statements that call a function. {values} is a call with values as arguments, {mixed} one with
-# columns of hostile.rows too, {columns} one with such columns and without NULLs. {distinct} and {ordered} are {mixed}
-# with DISTINCT or ORDER BY, and {type} is the type of the result. An indented line continues the one before.
+# Templates of statements that call a function, one a line; an indented line continues the one before. `;;` separates
+# statements. {values} is a call with values as arguments, {mixed} one with columns of hostile.rows too, {columns} one
+# with such columns and without NULLs. {distinct} and {ordered} are {mixed} with DISTINCT or ORDER BY, and {type} is the
+# type of the result.
 IN_A_LOOP = """
 DO $here$BEGIN FOR n IN 1..5 LOOP BEGIN PERFORM {mixed} FROM hostile.rows; PERFORM 1 / (n % 2); EXCEPTION
     WHEN OTHERS THEN IF SQLSTATE ~ '^XX' THEN RAISE; END IF; END; END LOOP; END$here$
@@ -67,7 +68,7 @@ SET LOCAL search_path = pg_catalog ;; SET LOCAL bytea_output = escape ;; SELECT 
 SET TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY ;; SELECT {values} ;; SELECT {mixed} FROM hostile.rows
 COPY (SELECT {mixed} FROM hostile.rows) TO STDOUT
 """
-# For a condition, which PostgreSQL plans by the function's support function.
+# For a function that returns a boolean: PostgreSQL plans a condition by the function's support function.
 CONDITION = """
 SELECT id FROM hostile.rows WHERE {mixed}
 SELECT id FROM hostile.rows WHERE NOT {mixed} OR {values}
@@ -125,16 +126,16 @@ DECLARE c SCROLL CURSOR FOR SELECT {mixed} OVER () FROM hostile.rows ;; FETCH 3 
 """
 
 
-def lines(text):
+def split_templates(text):
     return re.sub(r"\n +", " ", text.strip()).splitlines()
 
 
 TEMPLATES = {
-    "value": lines(VALUE + IN_A_LOOP),
-    "condition": lines(CONDITION),
-    "set": lines(SET),
-    "aggregate": lines(AGGREGATE + IN_A_LOOP),
-    "window": lines(WINDOW + IN_A_LOOP.replace("{mixed}", "{mixed} OVER ()")),
+    "value": split_templates(VALUE + IN_A_LOOP),
+    "condition": split_templates(CONDITION),
+    "set": split_templates(SET),
+    "aggregate": split_templates(AGGREGATE + IN_A_LOOP),
+    "window": split_templates(WINDOW + IN_A_LOOP.replace("{mixed}", "{mixed} OVER ()")),
 }
 
 
@@ -144,6 +145,8 @@ def functions_without_values(functions):
 
 
 class Calls:
+    """Makes calls. `size` bounds the length of texts and arrays."""
+
     def __init__(self, rng, size):
         self.rng, self.values = rng, Values(rng, size)
 
@@ -169,7 +172,7 @@ class Calls:
     def statements(self, function):
         """Statements that call the function, by a random template. What they change is undone."""
         if function.result == "trigger":
-            return [f"SELECT {function.call([])}"]
+            return [f"SELECT {function.call_sql([])}"]
         may_be_prepared = function.kind in "fw" and not function.returns_set and not function.takes_internal()
         if may_be_prepared and self.rng.random() < 0.1:
             return self.prepared(function)
@@ -191,12 +194,12 @@ class Calls:
             arguments[0] = f"DISTINCT {arguments[0]}"
         elif name == "ordered":
             arguments[-1] += f" ORDER BY {arguments[0]} DESC"
-        return function.call(arguments)
+        return function.call_sql(arguments)
 
     def prepared(self, function):
         """A statement that is planned without its arguments, or planned again for each of them."""
         types = [{"anyarray": "integer[]", "anyelement": "text"}.get(type, type) for type in function.argument_types]
-        call = function.call([f"${number}" for number in range(1, len(types) + 1)])
+        call = function.call_sql([f"${number}" for number in range(1, len(types) + 1)])
         over = " OVER ()" if function.kind == "w" else ""
         mode = self.rng.choice(("auto", "force_generic_plan", "force_custom_plan"))
         query = self.rng.choice((f"SELECT {call}{over}", f"SELECT {call}{over} FROM hostile.rows"))

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-MEMBERS = """
+MEMBERS_SQL = """
 JOIN pg_depend ON classid = '{catalogue}'::regclass AND objid = {catalogue}.oid AND deptype = 'e'
 WHERE refclassid = 'pg_extension'::regclass
     AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_simhash')
 ORDER BY 1
 """
-FUNCTIONS = """
+FUNCTIONS_SQL = """
 SELECT pg_proc.oid::regprocedure::text, nspname, proname, prokind::text, proretset, format_type(prorettype, NULL),
     provolatile::text,
     ARRAY(
@@ -17,17 +17,17 @@ SELECT pg_proc.oid::regprocedure::text, nspname, proname, prokind::text, prorets
     ),
     coalesce(proargnames[1:pronargs], '{}'), pronargdefaults
 FROM pg_proc JOIN pg_namespace ON pg_namespace.oid = pronamespace
-""" + MEMBERS.format(catalogue="pg_proc")
-OPERATORS = """
+""" + MEMBERS_SQL.format(catalogue="pg_proc")
+OPERATORS_SQL = """
 SELECT pg_operator.oid::regoperator::text, nspname, oprname, format_type(oprleft, NULL), format_type(oprright, NULL),
     format_type(oprresult, NULL)
 FROM pg_operator JOIN pg_namespace ON pg_namespace.oid = oprnamespace
-""" + MEMBERS.format(catalogue="pg_operator")
+""" + MEMBERS_SQL.format(catalogue="pg_operator")
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function, an aggregate, a window function, or an operator."""
+    """A function, an aggregate, a window function, or an operator. `kind` is pg_proc.prokind, or "operator"."""
 
     signature: str
     schema: str
@@ -40,8 +40,8 @@ class Function:
     argument_names: tuple
     default_count: int
 
-    def call(self, arguments):
-        """SQL of the call, without an OVER."""
+    def call_sql(self, arguments):
+        """A call, without an OVER."""
         if self.kind == "operator":
             left, right = arguments
             return f"({left} OPERATOR({self.schema}.{self.name}) {right})"
@@ -51,14 +51,14 @@ class Function:
         return "internal" in self.argument_types
 
 
-def read(connection):
+def read_functions(connection):
     """The functions and the operators of the extension."""
     functions = [
         Function(*row[:7], tuple(row[7]), tuple(row[8]) + ("",) * (len(row[7]) - len(row[8])), row[9])
-        for row in connection.execute(FUNCTIONS)
+        for row in connection.execute(FUNCTIONS_SQL)
     ]
     functions += [
         Function(signature, schema, name, "operator", False, result, "i", (left, right), ("", ""), 0)
-        for signature, schema, name, left, right, result in connection.execute(OPERATORS)
+        for signature, schema, name, left, right, result in connection.execute(OPERATORS_SQL)
     ]
     return functions

@@ -14,7 +14,7 @@ import database
 
 # The errors that a statement may end with. Any other error is a defect, above all XX000: it is the error of a panic and
 # of an unforeseen case, and gives an application no information.
-ERRORS = frozenset(
+ALLOWED_ERRORS = frozenset(
     # The errors that the reference lists.
     "22023 42501 42809 42701 42710 42703 42804 0A000 42704 2BP01 42602 42622 22004 25001 39P01 22P02 22003 2202E 22021"
     " 54000 54011 53200 23P01 40001 40P01 55000 42P10 42883 42P01"
@@ -33,8 +33,9 @@ ERRORS = frozenset(
 )
 # Most warnings are about a resource that was not released, or memory that was overwritten. These two say that no
 # transaction is in progress, and that rows lack a fingerprint.
-WARNINGS = "25P01", "55000"
-# Warnings of the extension: the indexes of a query have other options or fewer bands, or a scope has a unique key.
+ALLOWED_WARNINGS = "25P01", "55000"
+# Allowed warnings of the extension: the indexes of a query have other options or fewer bands, or a scope has a unique
+# key.
 OWN_WARNING = re.compile(
     "simhash_near (compares|has other options)|the query('s fingerprint)? has other options|within the scope, no row"
 )
@@ -97,7 +98,7 @@ class Client:
             self.warnings.append((diagnostics.sqlstate, diagnostics.message_primary))
 
     def run(self, statement):
-        """The rows; None if there is an error. An error that is not one of ERRORS is a Failure."""
+        """The rows; None if there is an error. An error that is not one of ALLOWED_ERRORS is a Failure."""
         self.last_statements.append(statement)
         time_before = self.processor_time()
         rows, code = self.attempt(statement)
@@ -108,7 +109,7 @@ class Client:
         for warning, message in self.warnings:
             # PostgreSQL itself: a result of EXECUTE beyond temp_file_limit is flushed again when its portal is closed.
             is_of_portal = code == "53400" and message == "AbortTransaction while in ABORT state"
-            if warning not in WARNINGS and not OWN_WARNING.match(message) and not is_of_portal:
+            if warning not in ALLOWED_WARNINGS and not OWN_WARNING.match(message) and not is_of_portal:
                 raise Failure(f"warning {warning}: {message}")
         self.warnings.clear()
         return rows
@@ -120,7 +121,7 @@ class Client:
         except psycopg.Error as error:
             if self.connection.closed or error.sqlstate is None:
                 raise Failure(f"the connection is lost: {error}") from error
-            if error.sqlstate not in ERRORS:
+            if error.sqlstate not in ALLOWED_ERRORS:
                 where = f" {error.diag.message_detail or ''} {error.diag.context or ''}"
                 raise Failure(f"{error.sqlstate}: {error.diag.message_primary}{where}") from error
             return None, error.sqlstate
@@ -153,7 +154,7 @@ class Client:
         return cursor.fetchall() if cursor.description else []
 
     def run_all(self, statements):
-        """Runs statements one after the other; in a failed transaction, only ROLLBACKs. No transaction is left."""
+        """Runs statements one after the other; in a failed transaction, only ROLLBACKs. Then ends the transaction."""
         for statement in statements:
             has_failed = self.connection.info.transaction_status == psycopg.pq.TransactionStatus.INERROR
             if not has_failed or statement.startswith("ROLLBACK"):

@@ -20,7 +20,7 @@ import catalogue
 import database
 from patience import PATIENCE
 
-# Arguments of the nth call.
+# The arguments of the nth call: by their type, and those of which name and type matter.
 ARGUMENTS = {
     "text": "'document ' || n || ' of some words'",
     "jsonb": "(CASE n % 3 WHEN 0 THEN '{}' ELSE '{\"ngram\": 2}' END)::jsonb", "integer": "(n % 3)::integer",
@@ -29,21 +29,21 @@ ARGUMENTS = {
     "bigint[]": "ARRAY[n, 2, n]::bigint[]", "anyarray": "ARRAY['a', 'b', n::text]", "anyelement": "n::text",
     "tsvector": "('a:1A ' || n)::tsvector", "name": "'f'::name", "regclass": "'leaks.searched'::regclass",
 }
-NAMED = {
+NAMED_ARGUMENTS = {
     "options text": "'{\"ngram\": 2}'", "criterion text": "'{\"ngram\": 2}'", "blocks integer": "4",
     "max_distance integer": "3", "headline text": "'MaxFragments=2'", "digits text": "lpad(to_hex(n), 16, '0')",
     "share double precision": ".8", "features integer": "3", "sample integer": "2",
     "resemblance double precision": ".84",
 }
-# Arguments of an aggregate that all rows of a group must share.
-OF_A_GROUP = {"jsonb": "'{\"ngram\": 2}'::jsonb"}
+# Arguments of an aggregate that all rows of a group must share, by their type.
+GROUP_ARGUMENTS = {"jsonb": "'{\"ngram\": 2}'::jsonb"}
 
 ROWS = 1000
 NEW_TABLE = (
     "DROP TABLE IF EXISTS leaks.changed ;;"
     " CREATE TABLE leaks.changed AS SELECT n AS id, 'text ' || n AS body FROM generate_series(1, 10) AS n"
 )
-# Functions that no query can call for each row. One of this number of calls is a round, of these statements.
+# For functions that no query can call for each row: the statements of a round, and for how many calls one round runs.
 ROUNDS = {
     # The attribute number of a dropped column is never used again.
     "attach": (
@@ -107,7 +107,7 @@ CALLED_BY_POSTGRES = {
     "simhash_weights_add", "simhash_weights_final",
 }
 
-TABLES = f"""
+TABLES_SQL = f"""
 CREATE SCHEMA leaks;
 CREATE TABLE leaks.searched (id serial PRIMARY KEY, f bigint);
 INSERT INTO leaks.searched (f) SELECT n * 7919 FROM generate_series(1, {ROWS}) AS n;
@@ -134,13 +134,13 @@ VACUUM ANALYZE leaks.searched;
 VACUUM ANALYZE leaks.texts;
 """
 
-# Of these rounds, more memory is allowed: PostgreSQL caches look-ups that find nothing, here by OIDs of tables that are
+# These rounds may leave more memory: PostgreSQL caches look-ups that find nothing, here by OIDs of tables that are
 # never used again. Such commands in plain SQL, with as many columns and indexes, leave 1,400 bytes; these look up more.
 COMMANDS = {"attach", "index", "guard"}
 BYTES_OF_A_COMMAND = 5_000
 
-# The memory in use: contexts grow by blocks, of up to 8 MB, whenever the last block is full.
-CONTEXTS = "SELECT sum(used_bytes)::bigint FROM pg_backend_memory_contexts"
+# Counts the memory in use, because contexts grow by blocks of up to 8 MB, whenever the last block is full.
+CONTEXTS_SQL = "SELECT sum(used_bytes)::bigint FROM pg_backend_memory_contexts"
 # One of this many calls is a statement of its own.
 CALLS_FOR_A_STATEMENT = 10
 # The rows of each statement with all other calls.
@@ -155,26 +155,26 @@ def main():
     database.create("pg_simhash_leaks")
     with database.connect() as connection:
         database.run_script(connection, "hostile/tables.sql")
-        for statement in database.split_statements(TABLES):
+        for statement in database.split_statements(TABLES_SQL):
             connection.execute(statement)
-        functions = catalogue.read(connection)
+        functions = catalogue.read_functions(connection)
     # A statement of a million calls takes minutes.
     settings = f"-c jit=off -c statement_timeout={max(PATIENCE, options.calls // 500)}s"
-    all_tasks = tasks(functions, options.calls)
-    leaks = [name for name, task in all_tasks if options.only in name and memory_grows(name, task, settings)]
+    tasks = make_tasks(functions, options.calls)
+    leaks = [name for name, task in tasks if options.only in name and memory_grows(name, task, settings)]
     database.drop("pg_simhash_leaks")
     if leaks:
         sys.exit(f"memory grows: {', '.join(leaks)}")
 
 
-def tasks(functions, count):
-    """The names of the tasks to measure, and functions that do them in a backend."""
+def make_tasks(functions, count):
+    """Yields the names of the tasks to measure, and functions that do them in a backend."""
     known = CALLED_BY_POSTGRES | set(re.findall(r"simhash_\w+(?=\()", str(ROUNDS)))
-    missing = [function.signature for function in functions if not query(function) and function.name not in known]
+    missing = [function.signature for function in functions if not query_sql(function) and function.name not in known]
     if missing:
         sys.exit(f"no calls are known of: {', '.join(missing)}")
     for function in functions:
-        if template := query(function):
+        if template := query_sql(function):
             yield function.signature, partial(call_in_all_ways, function, template, count)
         else:
             # Mostly errors: about a table and a column that do not exist, or arguments that no caller has.
@@ -185,16 +185,16 @@ def tasks(functions, count):
         yield name, partial(run_rounds, statements=statements, count=rounds)
 
 
-def query(function):
+def query_sql(function):
     """A query that calls the function for each n from {first} to {last}; None if no query can call it for a row."""
     if function.result == "trigger" or function.takes_internal() or function.volatility != "i":
         return None
-    known = ARGUMENTS | OF_A_GROUP if function.kind == "a" else ARGUMENTS
+    known = ARGUMENTS | GROUP_ARGUMENTS if function.kind == "a" else ARGUMENTS
     named_types = zip(function.argument_types, function.argument_names)
-    arguments = [NAMED.get(f"{name} {type}", known.get(type)) for type, name in named_types]
+    arguments = [NAMED_ARGUMENTS.get(f"{name} {type}", known.get(type)) for type, name in named_types]
     if None in arguments:
         return None
-    call, rows = function.call(arguments), "generate_series({first}, {last}) AS n"
+    call, rows = function.call_sql(arguments), "generate_series({first}, {last}) AS n"
     if function.kind == "a":
         return f"SELECT count(result) FROM (SELECT {call} AS result FROM {rows} GROUP BY n / 4) AS results"
     if function.kind == "w":
@@ -230,7 +230,7 @@ def call_with_errors(backend, function, count):
     calls_of_each = max(1, count // 20)
     backend.run("BEGIN")
     for _ in range(20):
-        call = "SELECT " + function.call(random_calls.arguments(function)) + over
+        call = "SELECT " + function.call_sql(random_calls.arguments(function)) + over
         quoted = call.replace("'", "''").replace("\\", "\\\\")
         backend.run(
             f"DO $do$BEGIN FOR i IN 1..{calls_of_each} LOOP BEGIN EXECUTE E'{quoted}'; EXCEPTION WHEN OTHERS THEN"
@@ -280,7 +280,8 @@ class Backend:
         return cursor.fetchall() if cursor.description else None
 
     def memory(self):
-        [(contexts,)] = self.run(CONTEXTS)
+        """The bytes in use in PostgreSQL's contexts, and the resident bytes of the process."""
+        [(contexts,)] = self.run(CONTEXTS_SQL)
         with open(f"/proc/{self.pid}/status") as status:
             [resident] = [int(line.split()[1]) * 1024 for line in status if line.startswith("RssAnon:")]
         return contexts, resident

@@ -9,7 +9,7 @@ INTEGERS = (
     0, 1, -1, 2, 3, 4, 7, 8, 9, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 2**15, 2**16, 10**6, 2**20 + 1, 2**31 - 1,
     -(2**31), -(2**31) + 1, 2**30,
 )
-# Of arguments by their name: the least and the greatest.
+# The least and the greatest valid value of arguments, by their names.
 VALID_INTEGERS = {"max_distance": (0, 10), "block": (0, 7), "blocks": (2, 8), "band": (0, 63), "bands": (1, 12)}
 BIGINTS = (
     0, 1, -1, 2**63 - 1, -(2**63), -(2**63) + 1, 2**31, -(2**31) - 1, 2**32, 2**53 + 1, 0x5555555555555555,
@@ -93,7 +93,7 @@ RELATIONS = (
     "hostile.attached", "hostile.guarded", "hostile.indexed", "pg_catalog.pg_class", "pg_catalog.pg_class_oid_index",
     "pg_toast.pg_toast_1255", "information_schema.tables",
 )
-# In a literal of the form E'...'.
+# How characters are written in a literal E'...'.
 ESCAPES = str.maketrans({"\\": "\\\\", "'": "''", **{chr(code): f"\\x{code:02x}" for code in range(32)}})
 
 

@@ -20,7 +20,7 @@ from tables import ALIKE, Table, Values, views
 # The number of queries for each pair of tables.
 QUERIES = 40
 
-SETUP = """
+SETUP_SQL = """
 CREATE ROLE queries_reader;
 GRANT ALL ON SCHEMA public TO queries_reader;
 CREATE SCHEMA other;
@@ -74,7 +74,7 @@ def run_tables(options):
     counts, failures = collections.Counter(), []
     with database.connect("-c jit=off -c client_min_messages=warning", prepare_threshold=None) as connection:
         connection.execute("DROP ROLE IF EXISTS queries_reader")
-        connection.execute(SETUP)
+        connection.execute(SETUP_SQL)
         for number in range(options.tables):
             compare_on_random_tables(connection, f"{options.seed} {number}", counts, failures)
     return counts, failures
@@ -99,8 +99,8 @@ def compare_on_random_tables(connection, seed, counts, failures):
     for _ in range(QUERIES):
         settings, case = queries.settings(), queries.random_case()
         variants = variants_of(settings, case)
-        answers = {name: answer(connection, statements) for name, statements in variants.items()}
-        plan = forced_plan(connection, settings, case)
+        answers = {name: run_and_undo(connection, statements) for name, statements in variants.items()}
+        plan = explain_with_scan(connection, settings, case)
         found = answers["without scan"]
         counts.update({"cases": 1, "indexed": database.has_scan(plan), "by bands": "Bands: " in plan})
         counts.update({"with rows": bool(found), "errors": is_error(found)})
@@ -152,8 +152,8 @@ def write_hamming(fingerprint, query, distance):
     return f"(hamming({fingerprint}, {query}) <= {distance})"
 
 
-def answer(connection, statements):
-    """The sorted rows of the last statement, or its error; afterwards all of them are undone."""
+def run_and_undo(connection, statements):
+    """Runs the statements, and undoes them. Returns the sorted rows of the last one, or the error."""
     connection.execute("SAVEPOINT before")
     try:
         for statement in statements:
@@ -168,17 +168,17 @@ def answer(connection, statements):
         connection.execute("DEALLOCATE ALL")
 
 
-def forced_plan(connection, settings, case):
-    """The plan with the scan if it is possible."""
+def explain_with_scan(connection, settings, case):
+    """The plan of a case, with the scan if it is possible; empty for a cursor."""
     before, statement, _ = case.spelled(write_near)
     if statement.startswith("FETCH"):
         return ""
     explained = [*settings, "SET LOCAL enable_seqscan = off", *before, f"EXPLAIN (COSTS OFF) {statement}"]
-    return "\n".join(map(str, answer(connection, explained)))
+    return "\n".join(map(str, run_and_undo(connection, explained)))
 
 
 def are_right(answers):
-    # Messages may differ.
+    """Whether the answers of all variants are the same, and no error that may not be. Messages may differ."""
     first, *others = (rows[0][:2] if is_error(rows) else rows for rows in answers.values())
     is_allowed = not is_error(answers["without scan"]) or first[1] in ALLOWED_ERRORS
     return is_allowed and all(rows == first for rows in others)

@@ -16,7 +16,7 @@ class FromItem:
 
     name: str
     expression: str = None
-    # Its texts, if the fingerprints are made from one.
+    # The expressions of its texts, if the fingerprints are made from a text.
     texts: tuple = ()
 
     @classmethod

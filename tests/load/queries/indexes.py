@@ -19,8 +19,6 @@ BLOCK_DAMAGES = (
     "no index", "partial", "second", "invalid", "other fingerprint", "other block", "other layout", "other function",
     "plain", "one member",
 )
-
-
 # Defects of the indexes on bands.
 BAND_DAMAGES = (
     "no index", "partial", "second", "invalid", "other text", "other band", "other options", "other size",
@@ -31,7 +29,7 @@ BAND_DAMAGES = (
 @dataclass
 class Indexes:
     """Indexes on the numbered blocks or bands of a table. They may begin with the column `tag`, for searches within one
-    value of it. Without `damaged_number`, the damage is that of all."""
+    value of it. If `damaged_number` is None, all of them are damaged."""
 
     count: int
     is_scoped: bool

@@ -23,27 +23,27 @@ from patience import PATIENCE, NotReached
 DATABASE = "races"
 ATTACKER = "regress_simhash_attacker"
 
-EXTENSION = "CREATE EXTENSION pg_simhash SCHEMA public;"
-TABLE = "CREATE TABLE good.t (id integer PRIMARY KEY, body text); INSERT INTO good.t VALUES (1, 'a b'), (2, 'c d');"
-ATTACH = "SELECT simhash_attach('good.t', 'body')"
+EXTENSION_SQL = "CREATE EXTENSION pg_simhash SCHEMA public;"
+TABLE_SQL = "CREATE TABLE good.t (id integer PRIMARY KEY, body text); INSERT INTO good.t VALUES (1, 'a b'), (2, 'c d');"
+ATTACH_SQL = "SELECT simhash_attach('good.t', 'body')"
 
 
-def attackers_table(columns, more):
+def attackers_table_sql(columns, more):
     """Statements that make the attacker's table, which has the name of the superuser's table."""
     return f"SET ROLE {ATTACKER}; CREATE TABLE evil.t (id integer PRIMARY KEY, {columns}); {more} RESET ROLE;"
 
 
 # Tables of the attacker with the columns of the superuser's table. A cast of a column's type, a trigger or an index
-# runs the attacker's code.
-TABLE_WITH_TEXT_CAST = attackers_table("body evil.words", "INSERT INTO evil.t VALUES (1, ROW('a'));")
-TABLE_WITH_NUMBER_CAST = attackers_table("simhash evil.number", "INSERT INTO evil.t VALUES (1, ROW('b'));")
-TABLE_WITH_TRIGGER = attackers_table(
+# would run the attacker's code.
+TABLE_WITH_TEXT_CAST = attackers_table_sql("body evil.words", "INSERT INTO evil.t VALUES (1, ROW('a'));")
+TABLE_WITH_NUMBER_CAST = attackers_table_sql("simhash evil.number", "INSERT INTO evil.t VALUES (1, ROW('b'));")
+TABLE_WITH_TRIGGER = attackers_table_sql(
     "body text, simhash bigint",
     "INSERT INTO evil.t (id, body) VALUES (1, 'a');"
     " CREATE TRIGGER t BEFORE UPDATE ON evil.t FOR EACH STATEMENT EXECUTE FUNCTION evil.trigger();",
 )
 # A planner that looks at this table evaluates the expression of its index.
-TABLE_WITH_INDEX = attackers_table(
+TABLE_WITH_INDEX = attackers_table_sql(
     "body text, simhash bigint",
     "INSERT INTO evil.t VALUES (1, 'a', 1); CREATE INDEX ON evil.t ((body || evil.normal('x')));",
 )
@@ -51,11 +51,11 @@ TABLE_WITH_INDEX = attackers_table(
 # the scenario's table.
 SCENARIOS = {
     "attach": (
-        [EXTENSION, TABLE, TABLE_WITH_TEXT_CAST],
+        [EXTENSION_SQL, TABLE_SQL, TABLE_WITH_TEXT_CAST],
         ["SELECT simhash_attach(%(table)s::regclass, 'body')", "SELECT simhash_detach(%(table)s::regclass)"],
     ),
     "index": (
-        [EXTENSION, TABLE, TABLE_WITH_TEXT_CAST],
+        [EXTENSION_SQL, TABLE_SQL, TABLE_WITH_TEXT_CAST],
         [
             "SELECT simhash_index(%(table)s::regclass, 'body')",
             "SELECT evidence.drop_indexes(%(table)s::regclass)",
@@ -63,7 +63,7 @@ SCENARIOS = {
         ],
     ),
     "guard": (
-        [EXTENSION, TABLE, TABLE_WITH_TRIGGER, ATTACH, "SELECT simhash_index('good.t', 'body')"],
+        [EXTENSION_SQL, TABLE_SQL, TABLE_WITH_TRIGGER, ATTACH_SQL, "SELECT simhash_index('good.t', 'body')"],
         [
             "SELECT simhash_guard(%(table)s::regclass, source => 'body')",
             "SELECT simhash_unguard(%(table)s::regclass)",
@@ -72,24 +72,25 @@ SCENARIOS = {
         ],
     ),
     "layouts": (
-        [EXTENSION, TABLE, TABLE_WITH_NUMBER_CAST, ATTACH],
+        [EXTENSION_SQL, TABLE_SQL, TABLE_WITH_NUMBER_CAST, ATTACH_SQL],
         ["SELECT * FROM simhash_layouts(%(table)s::regclass)"],
     ),
     "preview": (
-        [EXTENSION, TABLE, TABLE_WITH_INDEX, "SELECT simhash_index('good.t', 'body'); ANALYZE good.t"],
+        [EXTENSION_SQL, TABLE_SQL, TABLE_WITH_INDEX, "SELECT simhash_index('good.t', 'body'); ANALYZE good.t"],
         ["SELECT * FROM simhash_preview(%(table)s::regclass)"],
     ),
-    # The owner of the schema of a function that a generated column calls.
+    # Here the attacker owns the schema of a function that a generated column calls.
     "source": (
         [
-            EXTENSION,
+            EXTENSION_SQL,
             "CREATE FUNCTION good.normal(text) RETURNS text IMMUTABLE LANGUAGE sql RETURN lower($1)",
             "CREATE TABLE public.t (id integer, body text, normal text GENERATED ALWAYS AS (good.normal(body)) STORED)",
             "INSERT INTO public.t VALUES (1, 'a b')",
         ],
         ["SELECT simhash_attach(%(table)s::regclass, 'normal')", "SELECT simhash_detach(%(table)s::regclass)"],
     ),
-    # The owner of the extension's schema. Functions with parsed bodies call the right ones, whatever they are called.
+    # Here the attacker owns the extension's schema. SQL bodies that are parsed when they are created call the right
+    # functions, whatever their schema is called later.
     "extension": (
         [
             "CREATE EXTENSION pg_simhash SCHEMA good",
@@ -107,7 +108,7 @@ SCENARIOS = {
 }
 
 # The changes that a command may have made to the attacker's table.
-CHANGES_QUERY = """
+CHANGES_SQL = """
 SELECT attname FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
 WHERE relowner = %(attacker)s::regrole AND attname LIKE 'simhash_block%%'
 UNION ALL
@@ -227,8 +228,9 @@ def run_commands(commands, table, outcome):
 
 
 def find_evidence(superuser):
+    """What shows that the attacker has succeeded; empty if nothing does."""
     runs = superuser.execute("SELECT DISTINCT code || ' as ' || role FROM evidence.log").fetchall()
-    changes = superuser.execute(CHANGES_QUERY, {"attacker": ATTACKER}).fetchall()
+    changes = superuser.execute(CHANGES_SQL, {"attacker": ATTACKER}).fetchall()
     evidence = [f"the attacker's code ran: {run}" for (run,) in runs]
     return evidence + [f"the attacker's table has {change}" for (change,) in changes]
 

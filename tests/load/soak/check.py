@@ -5,7 +5,6 @@ from collections import defaultdict, namedtuple
 from journal import COMMITTED, FOREVER, UNDONE
 from pool import resemblance
 
-
 # A row of the table.
 Row = namedtuple("Row", ["id", "text_number", "body", "fingerprint", "mark"])
 

@@ -80,7 +80,7 @@ class Client:
                 self.write_hot(rng)
             else:
                 for _ in range(rng.randint(1, 4)):
-                    self.take_step(rng)
+                    (self.write_in_savepoint if rng.random() < 0.3 else self.write)(rng)
             if rng.random() < 0.15:
                 self.execute("ROLLBACK")
                 self.transaction.close(UNDONE)
@@ -123,7 +123,7 @@ class Client:
         try:
             yield
         except psycopg.Error as error:
-            # Without a state, it is libpq that complains. 57P02: another backend was killed.
+            # An error of libpq has no SQLSTATE. 57P02: another backend was killed.
             if error.sqlstate in (None, "57P01", "57P02", "57P03") or self.connection.closed:
                 self.connection.close()
                 raise Lost from error
@@ -153,13 +153,7 @@ class Client:
                 self.forgotten_rows.append(known_rows[place])
             known_rows[place] = id
 
-    def take_step(self, rng):
-        if rng.random() < 0.3:
-            self.in_savepoint(rng)
-        else:
-            self.write(rng)
-
-    def in_savepoint(self, rng):
+    def write_in_savepoint(self, rng):
         savepoint = self.transaction.savepoint()
         self.execute("SAVEPOINT s")
         try:
@@ -180,7 +174,8 @@ class Client:
         id = rng.randint(1, HOT_ROWS)
         rng.choice((self.upsert, self.upsert, self.update_text, self.update_note))(rng, id)
 
-    def new_rows(self, count, rng):
+    def make_rows(self, count, rng):
+        """New ids, each with the number of a random text."""
         rows = []
         for _ in range(count):
             self.last_id += 1
@@ -192,7 +187,7 @@ class Client:
         return text_number, tenant_of(text_number, self.tenants), self.texts[text_number]
 
     def insert(self, rng):
-        rows = self.new_rows(rng.choice((1, 1, 1, 2, 5)), rng)
+        rows = self.make_rows(rng.choice((1, 1, 1, 2, 5)), rng)
         values = [value for id, text_number in rows for value in (id, *self.columns(text_number))]
         placeholders = ", ".join(["(%s, %s, %s, %s)"] * len(rows))
         with self.recording_rejection(rows) as started:
@@ -202,7 +197,7 @@ class Client:
             self.record_stored(rows, dict(stored), started)
 
     def copy(self, rng):
-        rows = self.new_rows(rng.randint(1, 8), rng)
+        rows = self.make_rows(rng.randint(1, 8), rng)
         with self.recording_rejection(rows) as started:
             with self.raising_lost(), self.connection.cursor() as cursor:
                 with cursor.copy("COPY soak (id, text_number, tenant, body) FROM STDIN") as copy:

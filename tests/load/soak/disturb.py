@@ -14,7 +14,7 @@ from patience import until
 
 # The number of committed transactions between two disturbances.
 TRANSACTIONS_BETWEEN = 100
-A_BACKEND = "SELECT pid FROM pg_stat_activity WHERE application_name = 'soak' ORDER BY random() LIMIT 1"
+RANDOM_BACKEND_SQL = "SELECT pid FROM pg_stat_activity WHERE application_name = 'soak' ORDER BY random() LIMIT 1"
 
 
 def run(transactions, start_command, count_committed):
@@ -48,7 +48,7 @@ def attempt(disturb):
 
 def terminate_backend():
     with database.connect() as connection:
-        return connection.execute(f"SELECT pg_terminate_backend(pid) FROM ({A_BACKEND}) AS backend").rowcount
+        return connection.execute(f"SELECT pg_terminate_backend(pid) FROM ({RANDOM_BACKEND_SQL}) AS backend").rowcount
 
 
 def vacuum():
@@ -70,7 +70,7 @@ def reindex():
 
 def kill_backend():
     with database.connect() as connection:
-        backend = connection.execute(A_BACKEND).fetchone()
+        backend = connection.execute(RANDOM_BACKEND_SQL).fetchone()
     try:
         if backend:
             os.kill(backend[0], signal.SIGKILL)

@@ -12,7 +12,7 @@ import database
 from pool import BANDS, MAX_DISTANCE_OF_TEXTS, MIN_RESEMBLANCE
 
 SESSIONS = 2
-# An index of a tenant would be as cheap as the scan while the table is empty.
+# These plans are switched off: an index of a tenant would be as cheap as the scan while the table is empty.
 PLANS = "seqscan", "indexscan", "bitmapscan", "sort"
 SETTINGS = f"-c jit=off {' '.join(f'-c enable_{plan}=off' for plan in PLANS)}"
 DISTANCES = 0, 1, 3, 3, 5, 8, 12

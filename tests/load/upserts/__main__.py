@@ -13,7 +13,7 @@ import psycopg
 
 import database
 
-UPSERT = """
+UPSERT_SQL = """
 INSERT INTO docs (id, body) VALUES (1, 'one text of many words that all sessions edit at the same time, edition ' || %s)
 ON CONFLICT (id) DO UPDATE SET body = excluded.body, edits = docs.edits + 1
 """
@@ -50,7 +50,7 @@ def edit(session, upserts):
     try:
         with database.connect() as connection:
             for upsert in range(upserts):
-                connection.execute(UPSERT, [session * upserts + upsert])
+                connection.execute(UPSERT_SQL, [session * upserts + upsert])
     except psycopg.Error as error:
         return error
 

@@ -29,14 +29,14 @@ SELECT count(*), bool_and(serial.fingerprint = parallel.fingerprint) AS same FRO
 SELECT count(*) > 0 AS launched
 FROM plan_lines('SELECT document, simhash_agg(term, weight) FROM terms GROUP BY document', 'Workers Launched: [1-9]',
     'ANALYZE');
--- Workers that see no feature.
+-- The result is NULL if no worker sees a feature.
 SELECT simhash_agg(term, weight) IS NULL AS only_nulls FROM terms WHERE n % 11 = 0;
 -- A worker's error reaches the client.
 \set VERBOSITY sqlstate
 SELECT simhash_agg(term, weight - 1.6) FROM terms;
 \set VERBOSITY default
 
--- DISTINCT, ORDER BY, FILTER.
+-- An aggregate's DISTINCT, ORDER BY and FILTER apply.
 SELECT simhash_agg(DISTINCT feature, 1) = simhash_of_features(ARRAY['a', 'b']) AS "distinct",
     simhash_agg(feature, 2 ORDER BY feature DESC) = simhash_of_features(ARRAY['a', 'b', 'a']) AS ordered,
     simhash_agg(feature, 1) FILTER (WHERE feature < 'b') = simhash_of_features(ARRAY['a']) AS filtered

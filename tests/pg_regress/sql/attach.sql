@@ -48,7 +48,7 @@ CREATE INDEX a_invalid ON other_indexes (simhash_block1);
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'a_invalid'::regclass;
 SELECT simhash_attach('other_indexes', 'body', blocks => 2);
 
--- Other layouts, options and names.
+-- A call may choose the layout, the options, and the prefix of the columns' names.
 CREATE TABLE layouts (title text, body text);
 SELECT simhash_attach('layouts', 'body', blocks => 2, options => '{"tokens": "chars", "ngram": 3}');
 SET client_min_messages = warning;

@@ -15,7 +15,7 @@ SELECT errors(
     $$SELECT simhash_attach('no_such_table', 'body')$$, $$SELECT simhash_attach(1::regclass, 'body')$$,
     $$SELECT simhash_attach('docs', 'Body')$$, $$SELECT simhash_attach('docs', 'ctid')$$,
     $$SELECT simhash_attach('docs', '')$$);
--- Sources that cannot be fingerprinted.
+-- A source must be of a type that has fingerprints.
 SELECT errors(
     $$SELECT simhash_attach('docs', 'number')$$, $$SELECT simhash_attach('docs', 'document')$$,
     $$SELECT simhash_attach('docs', 'bounded')$$);
@@ -25,7 +25,7 @@ SELECT errors(
     $$SELECT simhash_attach('docs', 'own', options => '{"ngram": 2}')$$,
     $$SELECT simhash_attach('docs', 'vector', options => '{"ngram": 2}')$$);
 
--- Existing columns with other definitions.
+-- A column of the name that exists must have the same definition.
 ALTER TABLE docs ADD a bigint,
     ADD b bigint GENERATED ALWAYS AS (simhash(title)) STORED,
     ADD c bigint GENERATED ALWAYS AS (simhash(body, '{"ngram": 2}')) STORED,

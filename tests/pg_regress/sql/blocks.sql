@@ -5,5 +5,4 @@ SELECT simhash_block(-1, 0, 2) AS half, simhash_block(-1, 0, 3) AS first_third, 
     simhash_block(-1, 3) AS quarter, simhash_block(-1, 3, 4) AS "the same", simhash_block(-1, 7, 8) AS eighth,
     simhash_block(-9223372036854775808, 0, 2) AS least, simhash_block(9223372036854775807, 0, 2) AS greatest;
 
--- NULL in, NULL out.
 SELECT simhash_block(NULL, 0) IS NULL AND simhash_block(1, NULL) IS NULL AND simhash_block(1, 0, NULL) IS NULL AS nulls;

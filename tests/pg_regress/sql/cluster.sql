@@ -15,7 +15,7 @@ FROM docs WINDOW w AS (ORDER BY id) ORDER BY id;
 -- The distance is the one given by the partition's first row; if that is NULL, all clusters are NULL.
 SELECT id, simhash_cluster(id, fp, id - 1) OVER w AS first, simhash_cluster(id, fp, NULL) OVER w AS unknown
 FROM docs WINDOW w AS (ORDER BY id) ORDER BY id LIMIT 3;
--- Evaluated repeatedly, in a correlated sub-select.
+-- The window function starts anew each time that a correlated sub-select is evaluated.
 SELECT n, (SELECT string_agg(cluster::text, ' ' ORDER BY id) FROM
     (SELECT id, simhash_cluster(id, fp, n) OVER (ORDER BY id) AS cluster FROM docs WHERE id > n) AS clusters)
 FROM generate_series(0, 3) AS n;

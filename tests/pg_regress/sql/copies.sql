@@ -25,5 +25,5 @@ SELECT kind, count(*) FROM texts GROUP BY kind HAVING count(*) < 8;
 -- A copy of each kind but chess is skipped.
 INSERT INTO texts (kind, body) SELECT kind, body || ' end' FROM texts WHERE kind <> 'chess' RETURNING kind;
 
--- Wrong values of the option "ignore".
+-- Wrong values of the option "ignore" are refused.
 SELECT errors($$SELECT simhash('a', '{"ignore": "urls"}')$$, $$SELECT simhash('a', '{"ignore": ["urls", "words"]}')$$);

@@ -6,7 +6,6 @@ SELECT hamming(0, 0) AS zero, hamming(0, -1) AS all, hamming(-922337203685477580
 -- The operator binds like other operators: weaker than +, stronger than =.
 SELECT 1 <~> 2 = 2 AS "=", 7 <~> 3 + 4 AS "+", 5 # 1 <~> 4 AS "left to right";
 
--- NULL in, NULL out.
 SELECT hamming(NULL, 1) IS NULL AND hamming(1, NULL) IS NULL AND NULL <~> 1::bigint IS NULL
     AND 1::bigint <~> NULL IS NULL AS nulls;
 

@@ -10,14 +10,14 @@ SELECT pg_temp.errors(
     $$simhash_features('a', '{"ngrams": 2}')$$, $$simhash_resemblance('a', 'a', '{"ngrams": 2}')$$,
     $$simhash('a', '{"": 1}')$$, $$simhash('a', '{"Tokens": "words"}')$$,
     $$simhash('', '{"ngrams": 2}')$$, $$simhash('a', '{"ngram": 2, "é\"\\": null}')$$);
--- Wrong values of options.
+-- Values of options that are out of range, or of another type.
 SELECT pg_temp.errors(
     $$simhash('a', '{"tokens": "letters"}')$$, $$simhash('a', '{"tokens": ["words"]}'::jsonb)$$,
     $$simhash('a', '{"ngram": 17}'::jsonb)$$, $$simhash('a', '{"ngram": 2.5}'::jsonb)$$,
     $$simhash('a', '{"ngram": null}')$$, $$simhash('a', '{"ngram": 99999999999999999999999999}'::jsonb)$$,
     $$simhash('a', '{"weight": "idf"}')$$, $$simhash('a', '{"weight": {"a": 1}}'::jsonb)$$,
     $$simhash('a', '{"case_fold": 1}')$$, $$simhash('a', '{"case_fold": null}')$$);
--- Options that are not an object.
+-- Options must be an object.
 SELECT pg_temp.errors(
     $$simhash('a', '[]'::jsonb)$$, $$simhash('a', '"ngram"'::jsonb)$$, $$simhash('a', 'null')$$, $$simhash('a', '3')$$,
     $$simhash_features('a', '[{"ngram": 2}]')$$);
@@ -32,7 +32,7 @@ SELECT pg_temp.errors(
     $$simhash_near('a', 'a', '{"ngram": 2}' || repeat(' ', 131072 - 12))$$,
     $$simhash('a', ('[' || repeat('1e131000,', 3) || '1]')::jsonb)$$, $$simhash_headline('a', 'a', repeat(' ', 65537))$$);
 
--- Arrays.
+-- Arrays of features and weights must have the same length, no NULL and valid weights.
 SELECT pg_temp.errors(
     $$simhash_of_features(ARRAY['a', 'b'], ARRAY[1])$$, $$simhash_of_features(ARRAY['a'], ARRAY[1, 2])$$,
     $$simhash_of_features(ARRAY['a'], '{}')$$, $$simhash_of_features('{}'::text[], ARRAY[1])$$,
@@ -43,12 +43,12 @@ SELECT pg_temp.errors(
     $$simhash_of_features(ARRAY['a', 'b'], ARRAY[1, -0.5])$$, $$simhash_of_features(ARRAY['a'], ARRAY[1000000000.5])$$,
     $$simhash_of_features(ARRAY[['a', 'b'], ['c', 'd']])$$, $$simhash_of_features(ARRAY[['a']], ARRAY[1])$$,
     $$simhash_of_features(ARRAY['a'], ARRAY[[1]])$$);
--- Aggregated rows.
+-- So must the weights of aggregated rows be valid.
 SELECT pg_temp.errors(
     $$simhash_agg('a', 'NaN')$$, $$simhash_agg('a', 'Infinity')$$, $$simhash_agg('a', -1)$$,
     $$simhash_agg('a', 1000000001)$$,
     $$simhash_agg(f, w) FROM (VALUES ('a', 1), ('b', -2)) AS rows (f, w)$$);
--- Blocks.
+-- A layout has 2 to 8 blocks, which are numbered from 0.
 SELECT pg_temp.errors(
     $$simhash_block(1, -1)$$, $$simhash_block(1, 2, 2)$$, $$simhash_block(1, 0, 9)$$, $$simhash_block(1, 0, 0)$$,
     $$simhash_block(1, -2147483648, -2147483648)$$);

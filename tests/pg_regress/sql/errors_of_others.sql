@@ -8,10 +8,10 @@ BEGIN
         SCHEMA = 'the schema';
 END $$;
 
--- The error as PostgreSQL shows it.
+-- PostgreSQL itself shows the error so.
 SELECT fields($$ SELECT fail() $$);
 
--- Expressions of a search.
+-- The same error comes from expressions of a search,
 CREATE TABLE docs (id integer PRIMARY KEY, f bigint, tenant integer);
 CREATE TABLE scoped (LIKE docs);
 SELECT simhash_attach('docs', 'f'), simhash_attach('scoped', 'f', scope => '{tenant}');
@@ -24,12 +24,12 @@ SELECT fields(
     $$ SELECT id FROM docs ORDER BY f <~> (SELECT fail()) LIMIT 1 $$,
     $$ SELECT id FROM docs WHERE simhash_near(f, 1 / (SELECT 0)) $$);
 
--- Arguments of window functions.
+-- from arguments of window functions,
 SELECT fields(
     $$ SELECT simhash_cluster(id, fail()) OVER () FROM generate_series(1, 3) AS g (id) $$,
     $$ SELECT simhash_duplicate_of(id, fail()::text) OVER () FROM generate_series(1, 3) AS g (id) $$);
 
--- Event triggers that a command fires.
+-- and from event triggers that a command fires.
 CREATE TABLE plain (id integer PRIMARY KEY, body text);
 CREATE FUNCTION forbid_ddl() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM public.fail(); END $$;
 CREATE EVENT TRIGGER forbid_ddl ON ddl_command_start WHEN TAG IN ('ALTER TABLE', 'CREATE TRIGGER')

@@ -133,5 +133,5 @@ SELECT plan_nodes('SELECT FROM copies a JOIN copies b ON b.tenant = a.tenant AND
 -- The order of two indexed tables does not matter.
 SELECT estimate('SELECT FROM few f JOIN copies c ON simhash_near(c.body, f.body)') AS few_first,
     estimate('SELECT FROM copies c JOIN few f ON simhash_near(c.body, f.body)') AS copies_first;
--- Outer joins that may change places.
+-- The planner may change the places of outer joins.
 SELECT estimate('SELECT FROM news n LEFT JOIN docs d ON d.id = n.id LEFT JOIN docs e ON e.fp <~> d.fp <= 3');

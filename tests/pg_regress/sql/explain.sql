@@ -26,7 +26,7 @@ FROM simhash_explain('one two three four five', 'one two three four six', '{"max
 WHERE required IS NOT NULL OR what = 'near';
 -- If fingerprints are compared, "same" has no effect on the result.
 SELECT * FROM simhash_explain('one two 3', 'one two 4, not', '{"resemblance": null, "same": ["numbers", "not"]}');
--- No word, and NULL.
+-- If a text has no word, or an argument is NULL, the result is NULL.
 SELECT * FROM simhash_explain('', 'one', '{"same": ["numbers"]}');
 SELECT * FROM simhash_explain(NULL, 'one');
 SELECT * FROM simhash_explain('one', 'one', NULL);
@@ -68,7 +68,7 @@ SELECT count(*) AS wrong_verdicts FROM pairs,
 WHERE what = 'near' AND holds IS DISTINCT FROM
     simhash_near(simhash(a, criterion - 'resemblance' - 'bands'), simhash(b, criterion - 'resemblance' - 'bands'), 8);
 
--- Refusals of simhash_near.
+-- What simhash_near refuses, simhash_explain refuses too.
 SELECT errors($$SELECT * FROM simhash_explain('a', 'b', '{"resemblance": 0.9, "max_distance": 3}')$$,
     $$SELECT * FROM simhash_explain('a', 'b', '{"resemblance": 2}')$$,
     $$SELECT * FROM simhash_explain('a', 'b', '{"weights": "table"}')$$,

@@ -1,5 +1,3 @@
--- Dropping the extension.
-
 -- Without CASCADE, DROP is refused: generated columns, their indexes, indexes on expressions, guards and views need the
 -- extension.
 CREATE TABLE docs (id integer PRIMARY KEY, body text);

@@ -9,7 +9,7 @@ SELECT (SELECT count(*) FROM simhash_features('?!')) AS separators,
     (SELECT count(*) FROM simhash_features(NULL)) AS no_text,
     (SELECT count(*) FROM simhash_features('a', NULL)) AS no_options;
 
--- In a select list.
+-- In a select list, the set is repeated for each row.
 SELECT n, simhash_features('one two') FROM generate_series(1, 2) n;
 -- With LIMIT, only the first row is asked for.
 SELECT simhash_features('one two three') LIMIT 1;

@@ -6,15 +6,15 @@ $$;
 -- In even rounds, each text with all options in a row; in odd rounds, all texts with the same options in a row.
 SELECT count(*), bool_and(pg_temp.is_right(content, options)) AS right,
     count(DISTINCT simhash(content, options)) AS fingerprints
-FROM (SELECT content, options
-      FROM generate_series(1, 4) AS round,
+FROM (SELECT content, options FROM generate_series(1, 4) AS round,
           unnest(ARRAY['To be or not to be', 'to be or not to be', 'To be or not to b', 'To be or not to be ', '',
-              '生存か死か']) WITH ORDINALITY AS texts (content, n),
+              '生存か死か']) WITH ORDINALITY AS texts (content, text_number),
           unnest(ARRAY['{}', '{"ngram": 2}', '{"weight": "tf"}', '{"case_fold": false}', '{"tokens": "chars"}',
-              '{"weight": "log"}', '{"ngram": 3}']::jsonb[]) WITH ORDINALITY AS documents (options, m)
-      ORDER BY round, CASE WHEN round % 2 = 0 THEN n ELSE m END, n, m) AS calls;
+              '{"weight": "log"}', '{"ngram": 3}']::jsonb[]) WITH ORDINALITY AS documents (options, options_number)
+      ORDER BY round, CASE WHEN round % 2 = 0 THEN text_number ELSE options_number END,
+          text_number, options_number) AS calls;
 
--- After an error in the text or in the options, and within a subtransaction.
+-- The cached fingerprint stays right after an error in the text or in the options, caught in a subtransaction.
 SELECT simhash_of_features(ARRAY['remember', 'me'])::text AS expected \gset
 SELECT value_or_error($$SELECT simhash('remember me')$$) = :'expected' AS before,
     sqlstate_of($$SELECT simhash('remember me', '{"ngram": 0}')$$) AS invalid_options,
@@ -25,8 +25,8 @@ SELECT sqlstate_of($$SELECT simhash('a' || repeat(U&'\0301', 600000))$$) AS long
     simhash('remember me') = simhash_of_features(ARRAY['remember', 'me']) AS after,
     simhash('') IS NULL AS empty_is_null;
 
--- After a statement that was cancelled within a text: the text that was cached before, the cancelled text again, and
--- another one.
+-- A statement is cancelled within a text. Then this text, the one cached before and another one have their own
+-- fingerprints. (The text has no capitals, so case_fold changes no fingerprint, and only makes other options.)
 CREATE TEMP TABLE long_text (content text);
 ALTER TABLE long_text ALTER content SET STORAGE EXTERNAL;
 INSERT INTO long_text SELECT repeat('ab', 10000000);

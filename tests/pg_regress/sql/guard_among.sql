@@ -62,7 +62,7 @@ INSERT INTO docs VALUES (100, 4095, 'draft');
 INSERT INTO docs VALUES (101, 16773120, 'active');
 SELECT id FROM docs WHERE id >= 100 ORDER BY id;
 
--- Texts, marks and partitions.
+-- A guard that marks near texts in partitions may have a condition too.
 CREATE TABLE pages (part integer, id integer, active boolean, body text, near jsonb, PRIMARY KEY (part, id))
     PARTITION BY LIST (part);
 CREATE TABLE pages_1 PARTITION OF pages FOR VALUES IN (1);

@@ -15,7 +15,7 @@ CREATE TABLE docs (id integer PRIMARY KEY, body text, near integer);
 CREATE FUNCTION words() RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(md5(n::text), ' ') FROM generate_series(1, 50) AS n
 $$;
--- A near-duplicate with one word more.
+-- A guard reads few pages for a row that is equal to others, and for one with one word more.
 CREATE FUNCTION more_words(which integer) RETURNS text LANGUAGE sql AS $$ SELECT words() || ' ' || which $$;
 SELECT simhash_index('docs', 'body');
 INSERT INTO docs SELECT n, words() FROM generate_series(1, 2000) AS n;

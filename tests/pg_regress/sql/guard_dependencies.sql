@@ -11,7 +11,7 @@ PREPARE insert_as_writer AS SELECT errors_as('regress_writer', $$INSERT INTO doc
 EXECUTE insert_as_writer;
 GRANT USAGE ON SCHEMA app TO regress_writer;
 EXECUTE insert_as_writer;
--- A label that gets another name.
+-- If a label of an enum gets another name, writes fail until the guard is made anew.
 ALTER TYPE app.state RENAME VALUE 'live' TO 'current';
 EXECUTE insert_as_writer;
 SELECT simhash_guard('docs', among => $$state = 'current'$$);

@@ -44,7 +44,7 @@ BEGIN
 END $$;
 SELECT distance, kept(distance) FROM unnest('{0,1,3,7,8}'::integer[]) AS distance;
 
--- Other distances than the default.
+-- The distance of the criterion decides.
 TRUNCATE prints;
 SELECT simhash_guard('prints', 'reject', '{"max_distance": 0}');
 INSERT INTO prints VALUES (1, random_fingerprint(1)), (2, random_fingerprint(2));

@@ -46,7 +46,7 @@ SELECT columns, near_key(columns, key, stored, new) FROM (VALUES
 SELECT length(near_key('k text', 'k', 'repeat(''a'', 8183)', '''x'''));
 SELECT near_key('k text', 'k', 'repeat(''a'', 8184)', '''x''');
 SELECT near_key('k text', 'k', 'repeat(''é'', 1400)', '''x''');
--- No key
+-- The table may have no key.
 CREATE TABLE keyless (f bigint);
 SELECT simhash_attach('keyless', 'f'), simhash_guard('keyless', source => 'f');
 INSERT INTO keyless VALUES (0);

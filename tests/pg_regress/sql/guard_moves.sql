@@ -101,14 +101,14 @@ SELECT outcome('WITH gone AS (DELETE FROM docs WHERE id = 8) INSERT INTO docs VA
 ROLLBACK;
 -- ON CONFLICT DO UPDATE moves no row.
 SELECT outcome('INSERT INTO docs VALUES (1, 1, 0) ON CONFLICT (id, part) DO UPDATE SET part = 2');
--- Moved by a foreign key
+-- A foreign key may move a row.
 CREATE TABLE parts (part integer PRIMARY KEY); INSERT INTO parts VALUES (1), (2);
 TRUNCATE docs; INSERT INTO docs VALUES (1, 1, 0);
 ALTER TABLE docs_2 DISABLE TRIGGER zzz_simhash_guard; INSERT INTO docs VALUES (2, 2, 1);
 ALTER TABLE docs ADD FOREIGN KEY (part) REFERENCES parts ON UPDATE CASCADE;
 SELECT outcome('UPDATE parts SET part = 4 WHERE part = 2');
 ALTER TABLE docs DROP CONSTRAINT docs_part_fkey;
--- Moved from a table that has nothing of pg_simhash to a guarded one, in a session that has not used pg_simhash before
+-- A row may move from a table that has nothing of pg_simhash, in a session that has not used pg_simhash before.
 CREATE TABLE outer_docs (id integer, part integer, f bigint) PARTITION BY LIST (part);
 CREATE TABLE plain_docs PARTITION OF outer_docs FOR VALUES IN (1);
 CREATE TABLE inner_docs (id integer, part integer, f bigint);

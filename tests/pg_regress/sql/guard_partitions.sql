@@ -4,7 +4,7 @@
 -- A row is near rows of all partitions, whatever table it is written to.
 CREATE TABLE parted (id integer, part integer, body text) PARTITION BY LIST (part);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);
--- Other columns, in another order.
+-- This partition has other columns, in another order.
 CREATE TABLE parted_2 (gone integer, body text, part integer, extra integer, id integer);
 ALTER TABLE parted_2 DROP COLUMN gone, DROP COLUMN extra;
 ALTER TABLE parted ATTACH PARTITION parted_2 FOR VALUES IN (2);

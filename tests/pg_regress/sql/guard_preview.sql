@@ -58,7 +58,7 @@ CREATE TABLE parted_2 PARTITION OF parted FOR VALUES IN (2);
 SELECT simhash_index('parted', 'lowered');
 INSERT INTO parted VALUES (1, 'the first text'), (2, 'the second text'), (2, 'The first, text'), (1, 'alone');
 SELECT * FROM simhash_preview('parted');
--- Fingerprints, by their distance.
+-- A preview of fingerprints counts rows by their distance.
 CREATE TABLE prints (id text PRIMARY KEY, f bigint, digits text);
 SELECT simhash_attach('prints', 'f'), simhash_attach('prints', 'digits', '{"source": "hex"}', prefix => 'hex');
 INSERT INTO prints VALUES ('a', 0, '00'), ('b', 1, '00'), ('c', -1, 'ff'), ('d', 3, '0f'), ('e', NULL, 'no');
@@ -77,7 +77,7 @@ SELECT simhash_index('loaded', 'body');
 INSERT INTO loaded SELECT n, (SELECT string_agg(md5(n || ' ' || i), ' ') FROM generate_series(1, 45) AS i)
 FROM generate_series(1, 1000) AS n;
 SELECT sum(rows) BETWEEN 640 AND 1000 FROM simhash_preview('loaded', sample => 800);
--- Errors. Only the owner may look.
+-- What is refused. Only the owner may look.
 CREATE TABLE bare (id integer PRIMARY KEY, body text, simhash bigint GENERATED ALWAYS AS (simhash(body)) STORED);
 GRANT SELECT ON docs TO regress_owner;
 SELECT errors(

@@ -8,7 +8,7 @@ INSERT INTO docs VALUES (2, 'the QUICK brown fox jumps over the lazy dog!');
 INSERT INTO docs VALUES (3, 'Another text'), (4, 'One'), (5, 'Two');
 INSERT INTO docs VALUES (6, 'Six'), (7, 'six');
 SELECT id, body FROM docs ORDER BY id;
--- All fields that drivers read.
+-- The error has all fields that drivers read.
 SELECT fields($$INSERT INTO docs VALUES (2, 'the quick brown fox jumps over the lazy dog')$$);
 
 -- Fingerprints that are stored directly make the distances plain. These four differ from each other in 32 bits or more.

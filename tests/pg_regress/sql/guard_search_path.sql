@@ -16,8 +16,8 @@ CREATE TABLE hostile.docs (id integer);
 SET search_path = hostile, pg_catalog, public;
 SELECT public.simhash_guard('guarded.docs', 'reject', scope => '{reader}');
 SELECT tgfoid::regprocedure FROM pg_trigger WHERE tgrelid OPERATOR(pg_catalog.=) 'guarded.docs'::regclass;
-INSERT INTO guarded.docs (id, body) VALUES (10, 'a TEXT that all have');
-INSERT INTO guarded.docs (id, body) VALUES (11, 'a text THAT all have');
+INSERT INTO guarded.docs (id, body) VALUES (10, 'a TEXT that all have'); -- stored
+INSERT INTO guarded.docs (id, body) VALUES (11, 'a text THAT all have'); -- a near-duplicate of row 10
 RESET search_path;
 -- The extension in another schema that is on nobody's search path.
 CREATE SCHEMA elsewhere;

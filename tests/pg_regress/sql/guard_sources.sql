@@ -79,7 +79,7 @@ CREATE TABLE banded (id integer PRIMARY KEY, tenant integer, body text);
 SELECT simhash_index('banded', 'body', bands => 12);
 SELECT simhash_guard('banded', criterion => '{"resemblance": 0.7}'), definition('banded');
 INSERT INTO banded VALUES (1, 1, 'one two three four five six seven eight nine ten');
--- 15 of 21 and of 23 words and pairs
+-- The rows have 15 of 21 and of 23 words and pairs in common.
 SELECT errors($$INSERT INTO banded VALUES (2, 1, 'one two three four five six seven eight nil')$$,
     $$INSERT INTO banded VALUES (2, 1, 'one two three four five six seven eight nil none')$$);
 SELECT errors($$SELECT simhash_guard('banded', criterion => '{"resemblance": 0.6}')$$,

@@ -28,7 +28,7 @@ ALTER TABLE texts ENABLE TRIGGER zzz_simhash_guard;
 INSERT INTO texts VALUES (1, 'one two three four five eight');
 INSERT INTO texts VALUES (1, 'one two three four five NINE ten');
 INSERT INTO texts VALUES (1, 'one two three four NINE');
--- skip, and what one statement stores.
+-- skip leaves out what is near a stored row, or near an earlier row of the statement.
 SELECT simhash_guard('texts', 'skip', '{"resemblance": 0.55, "bands": 64}');
 INSERT INTO texts VALUES (10, 'one two three four six'), (11, 'red green blue'), (12, 'Red, green: blue'), (13, 'red')
 RETURNING id, body;

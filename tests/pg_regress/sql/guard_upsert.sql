@@ -75,17 +75,17 @@ INSERT INTO pages VALUES (2, 'A', 1) ON CONFLICT (lower(url)) DO UPDATE SET n = 
 RETURNING id, n;
 INSERT INTO pages VALUES (2, 'A', 1) ON CONFLICT (id) DO UPDATE SET n = pages.n + 16
 RETURNING id, n;
--- Two rows with the same key in one statement
+-- Two rows of one statement may have the same key.
 INSERT INTO pages VALUES (5, 'e', -1), (6, 'E', -1) ON CONFLICT (lower(url)) DO NOTHING;
 INSERT INTO pages VALUES (7, 'g', x'00ff00ff00ff00ff'::bigint), (8, 'G', 1)
 ON CONFLICT (lower(url)) DO UPDATE SET n = 64;
--- Keys that change along with the row, and several rows
+-- A statement of several rows may also change their keys.
 INSERT INTO pages VALUES (1, 'a', 0), (2, 'b', 255), (9, 'i', x'0f0f0f0f0f0f0f0f'::bigint)
 ON CONFLICT (id) DO UPDATE SET id = excluded.id, url = upper(excluded.url), f = excluded.f, n = 128;
 SELECT * FROM pages ORDER BY id;
 SELECT count(*) FROM pg_locks WHERE locktype IN ('advisory', 'tuple');
 
--- Partitions
+-- In partitions, the columns may be in another order.
 CREATE TABLE parts (id integer, part integer, f bigint, n integer DEFAULT 0, url text) PARTITION BY LIST (part);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN (1);
 CREATE TABLE parts_2 (url text, gone integer, n integer DEFAULT 0, f bigint, part integer, id integer);

@@ -82,7 +82,7 @@ RESET search_path;
 SELECT pg_get_indexdef('owned_simhash_band0_idx'::regclass);
 SELECT simhash_index('owned', 'tools.report_run(body)', bands => 1);
 
--- Refusals of simhash_index.
+-- Arguments that simhash_index refuses.
 SET client_min_messages = warning;
 SELECT errors($$SELECT simhash_index(NULL, 'body')$$, $$SELECT simhash_index('docs', NULL)$$,
     $$SELECT simhash_index('docs', 'body', bands => NULL)$$, $$SELECT simhash_index('docs', 'body', scope => NULL)$$,

@@ -84,7 +84,7 @@ SELECT simhash_index_commands('others', 'body', '{"ngram": 2}', 1) \gexec
 SELECT simhash_index_commands('others', 'body', options, 1) FROM unnest('{NULL, "{\"ngram\": 2}"}'::jsonb[]) AS options;
 SELECT count(*) AS indexes, bool_and(indisvalid) AS valid FROM pg_index WHERE indrelid::regclass::text ~ '^others';
 
--- Inheritors, and materialized views.
+-- Inheritors have indexes of their own, and materialized views can have indexes too.
 CREATE TABLE parent (body text);
 CREATE TABLE child () INHERITS (parent);
 CREATE MATERIALIZED VIEW view AS TABLE docs;

@@ -70,7 +70,7 @@ FROM (VALUES ('parted', 'simhash'), ('"Skew''d ""View"""', 'Finger"print; --'))
              INTERSECT SELECT * FROM simhash_layouts('skewed')) AS same
 GROUP BY name ORDER BY name;
 
--- Refusals of simhash_layouts.
+-- Arguments that simhash_layouts refuses.
 CREATE VIEW seen AS SELECT simhash FROM skewed;
 ALTER TABLE skewed ADD body text;
 SELECT errors($$SELECT simhash_layouts('skewed', 'body')$$, $$SELECT simhash_layouts('skewed', 'id')$$,

@@ -1,4 +1,4 @@
--- Guards and searches with MERGE.
+-- MERGE fires guards, and its searches use the indexes.
 CREATE TABLE merged (id integer PRIMARY KEY, f bigint);
 SELECT simhash_attach('merged', 'f'), simhash_guard('merged', 'skip', source => 'f');
 INSERT INTO merged VALUES (1, 0), (2, -1);

@@ -57,7 +57,7 @@ SELECT count(*) FROM documents WHERE hidden.simhash_near(fp, 64, 1);
 DROP FUNCTION hamming, simhash_block;
 ALTER EXTENSION pg_simhash SET SCHEMA public;
 
--- Under row-level security, as the policy.
+-- A policy of row-level security may call simhash_near.
 GRANT SELECT (id, fp) ON documents TO regress_reader;
 ALTER TABLE documents ENABLE ROW LEVEL SECURITY;
 CREATE POLICY near ON documents USING (simhash_near(fp, 64, 1)) WITH CHECK (simhash_near(fp, 64, 0));

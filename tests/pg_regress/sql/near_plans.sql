@@ -100,7 +100,7 @@ SELECT plan_lines('SELECT prints.id FROM queries LEFT JOIN prints ON simhash_nea
 SELECT portable_plan('SELECT queries.id FROM queries
     WHERE NOT EXISTS (SELECT FROM prints WHERE simhash_near(prints.fp, queries.fp, 0) AND prints.id <> queries.id)');
 
--- Data changes, and locks.
+-- Statements that change or lock rows search by the indexes too.
 SELECT plan_lines('UPDATE prints SET tag = 0 WHERE simhash_near(fp, 42, 0)', 'Update|Scan');
 SELECT is_searched('SELECT id FROM prints WHERE simhash_near(fp, 42) FOR UPDATE SKIP LOCKED'),
     is_searched('SELECT id FROM prints ORDER BY fp <~> 42 LIMIT 1 FOR UPDATE');

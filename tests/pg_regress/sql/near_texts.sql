@@ -3,7 +3,7 @@
 
 SELECT simhash_near('one two three', 'One, two: THREE!'), simhash_near('one two three', 'four five six'),
     simhash_near(query => 'one', criterion => '{"resemblance": 0.9}', content => 'ONE') AS named;
--- Without a word, or NULL.
+-- For a text without a word, and for NULL, the result is NULL.
 SELECT simhash_near(' ', 'one') AS first, simhash_near('one', '...') AS second, simhash_near('', '') AS both,
     simhash_near('one', NULL) AS null_text, simhash_near('one', 'one', NULL::jsonb) AS null_criterion,
     simhash_near('1 2', '-', '{"same": ["numbers"]}') AS second_and_same,

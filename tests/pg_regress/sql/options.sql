@@ -14,7 +14,6 @@ SELECT simhash('to be or not', '{"ngram": 2}') AS literal, simhash('to be or not
 EXECUTE untyped ('to be or not', '{"ngram": 2}');
 EXECUTE typed ('to be or not', '{"ngram": 2}');
 
--- NULL in, NULL out.
 SELECT simhash(NULL::text) IS NULL AND simhash(NULL, '{}') IS NULL AND simhash('a', NULL) IS NULL AS nulls;
 
 -- A criterion has options as jsonb or as text, where they mean the same: numbers count by value, and of a repeated key

@@ -8,7 +8,7 @@ SELECT id FROM docs WHERE simhash_near(simhash, simhash('a title'), 3);
 SELECT id FROM docs WHERE simhash('a title', '{"seed": 1}') <~> simhash <= 0;
 SELECT count(*) FROM (SELECT id FROM docs ORDER BY simhash <~> simhash('a title') LIMIT 1) AS nearest;
 UPDATE docs SET by_hand = 2 WHERE simhash_near(simhash, simhash('a title'));
--- Once for a query with several.
+-- A query with several such searches has one warning.
 SELECT count(*) FROM docs AS a, docs AS b
 WHERE a.simhash <~> simhash('a title') < 3 AND b.simhash <~> simhash('a title') < 3
     AND EXISTS (SELECT FROM docs WHERE simhash_near(simhash, simhash('a title')));

@@ -6,7 +6,7 @@ SELECT simhash_resemblance('', '') AS both, simhash_resemblance('', 'a') AS firs
     simhash_resemblance(NULL, 'a') AS null_first, simhash_resemblance('a', NULL) AS null_second,
     simhash_resemblance('a', 'a', NULL) AS null_options;
 
--- Named arguments, and parameters.
+-- Arguments may be named, of any string type, or parameters.
 SELECT simhash_resemblance(a => 'a b', b => 'B a', options => '{"ngram": 1}') AS named,
     simhash_resemblance('a b'::varchar, 'a b '::char(4)) AS other_types, pg_typeof(simhash_resemblance('a', 'a'));
 PREPARE untyped AS SELECT simhash_resemblance($1, $2, $3);

@@ -29,7 +29,7 @@ UPDATE prints SET fp = -1 WHERE id = 6;
 SELECT id, tag FROM prints WHERE simhash_near(fp, 6::bigint << 40 | 6, 0);
 ROLLBACK;
 
--- Cursors at their current row.
+-- A cursor on the scan has a current row.
 BEGIN;
 DECLARE c CURSOR FOR SELECT id, fp FROM prints WHERE simhash_near(fp, 5::bigint << 40 | 5, 0) FOR UPDATE;
 FETCH c;

@@ -1,6 +1,6 @@
 -- Functions marked LEAKPROOF are leakproof, and others never see hidden rows.
 
--- No value makes them fail: whether one is called may depend on what a user must not know.
+-- They fail for no value: an error would tell a user of a row that a policy hides.
 CREATE TABLE numbers AS
 SELECT n FROM unnest('{-2147483648, -1, 0, 1, 2, 3, 4, 7, 8, 9, 17, 32, 63, 64, 65, 2147483647}'::integer[]) AS n;
 CREATE TABLE fingerprints AS

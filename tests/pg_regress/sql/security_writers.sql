@@ -122,7 +122,7 @@ SELECT condition, error FROM unnest(ARRAY[
     'ratio::numeric(10, 2) = ''5.25''', 'overlay(body placing ''x'' from 1) = ''x''', 'nullif(body, '''') IS NULL'
 ]) AS condition, app.error(format('SELECT public.simhash_guard(''app.typed'', among => %L)', condition)) AS error
 WHERE error <> 'none';
--- From PostgreSQL 16 on.
+-- IS JSON exists from PostgreSQL 16 on.
 DO $$
 BEGIN
     IF current_setting('server_version_num')::integer >= 160000 THEN

@@ -1,7 +1,7 @@
 -- simhash(tsvector): a lexeme weighs the sum of its positions' labels, D 0.1, C 0.2, B 0.4, A 1.0;
 -- without positions 0.1. Random documents are in tests/load/hostile and fuzz.
 
--- An empty tsvector, or NULL.
+-- An empty tsvector has no fingerprint, nor has NULL.
 SELECT simhash(''::tsvector) IS NULL AS empty, simhash(to_tsvector('english', 'the and of')) IS NULL AS stop_words,
     simhash(NULL::tsvector) IS NULL AS "null";
 

@@ -2,17 +2,17 @@
 nothing is indexed. The plans of the shards show that they search their indexes."""
 
 from database import has_scan, split_statements
-from distributed import NEAR_FINGERPRINT, SEARCHES, WORDS, Comparison, connect
+from distributed import NEAR_FINGERPRINT_SQL, SEARCHES, WORDS_SQL, Comparison, connect
 
 # In a smaller shard, or with more rows near a query, the planner rightly reads the whole shard.
 ROWS = 200_000
 GROUPS = 1000
 
 # Every second fingerprint is near the fingerprint of one of GROUPS groups. All others are random.
-TABLES = f"""
+TABLES_SQL = f"""
 CREATE SCHEMA searches;
 SET search_path = searches, public;
-{NEAR_FINGERPRINT}{WORDS}
+{NEAR_FINGERPRINT_SQL}{WORDS_SQL}
 CREATE TABLE fingerprints (tenant integer NOT NULL, id bigint NOT NULL, fp bigint, PRIMARY KEY (tenant, id));
 SELECT create_distributed_table('fingerprints', 'tenant', shard_count => 6);
 SELECT simhash_attach('fingerprints', 'fp');
@@ -107,7 +107,7 @@ class Test(Comparison):
 
     def run(self):
         self.connection.execute("SET client_min_messages = warning")
-        for statement in split_statements(TABLES):
+        for statement in split_statements(TABLES_SQL):
             self.connection.execute(statement)
         for name, search in (SEARCHES | CITUS_SEARCHES).items():
             self.compare(name, search)

@@ -7,7 +7,7 @@ from coordinator import OnCoordinator
 from database import split_statements
 from distributed import ENTRY, SERVERS
 
-TABLES = """
+TABLES_SQL = """
 CREATE SCHEMA writes;
 SET search_path = writes, public;
 CREATE TABLE tenants (tenant integer, id bigint, fp bigint, near bigint, PRIMARY KEY (tenant, id));
@@ -33,13 +33,13 @@ BEGIN
     RETURN true;
 END $$;
 """
-FINGERPRINT = "hashint8extended(%(group)s, 0) # (1::bigint << %(bit)s)"
+FINGERPRINT_SQL = "hashint8extended(%(group)s, 0) # (1::bigint << %(bit)s)"
 
 
 class Guards(OnCoordinator):
     @classmethod
     def setUpClass(cls):
-        cls.on_coordinator(*split_statements(TABLES))
+        cls.on_coordinator(*split_statements(TABLES_SQL))
 
     def write_in_groups(self, statement, servers=tuple(SERVERS), groups=400):
         return self.write(statement, servers, clients=8, rows=600, groups=groups)
@@ -56,7 +56,7 @@ class Guards(OnCoordinator):
 
     def test_scope(self):
         """A distributed table, within its distribution column."""
-        insert = f"INSERT INTO writes.tenants VALUES (%(tenant)s, %(id)s, {FINGERPRINT})"
+        insert = f"INSERT INTO writes.tenants VALUES (%(tenant)s, %(id)s, {FINGERPRINT_SQL})"
         for action in "skip", "reject":
             self.on_coordinator(
                 "TRUNCATE writes.tenants",
@@ -86,7 +86,7 @@ class Guards(OnCoordinator):
             self.on_coordinator(
                 "TRUNCATE writes.copies", f"SELECT simhash_guard('writes.copies', '{action}', source => 'fp')"
             )
-            self.write_guarded(f"INSERT INTO writes.copies VALUES (%(id)s, {FINGERPRINT})")
+            self.write_guarded(f"INSERT INTO writes.copies VALUES (%(id)s, {FINGERPRINT_SQL})")
             self.assertEqual(self.count_pairs("copies"), 0)
             copy = "SELECT md5(string_agg(copies::text, ',' ORDER BY id)) FROM writes.copies"
             self.assertEqual(len({self.on(server, copy)[0] for server in SERVERS}), 1)
@@ -94,12 +94,12 @@ class Guards(OnCoordinator):
     def test_local_table(self):
         """A local table that Citus manages. Writes through other servers reach it too."""
         self.on_coordinator("SELECT simhash_guard('writes.local_rows', 'skip', source => 'fp')")
-        self.write_guarded(f"INSERT INTO writes.local_rows VALUES (%(id)s, {FINGERPRINT})")
+        self.write_guarded(f"INSERT INTO writes.local_rows VALUES (%(id)s, {FINGERPRINT_SQL})")
         self.assertEqual(self.count_pairs("local_rows"), 0)
 
     def test_register(self):
         """Deduplication across all shards, by a register on the coordinator."""
-        add = f"SELECT WHERE writes.add_row(%(tenant)s, %(id)s, {FINGERPRINT})"
+        add = f"SELECT WHERE writes.add_row(%(tenant)s, %(id)s, {FINGERPRINT_SQL})"
         self.write_guarded(add, [ENTRY], groups=4000)
         self.assertEqual(self.count_pairs("registered"), 0)
         rows = "SELECT count(*), sum(id), bit_xor(fp) FROM writes.{}"

@@ -2,22 +2,22 @@
 nothing is indexed. The plans that the servers log show whether they have searched their indexes or read whole tables.
 """
 
-from distributed import NEAR_FINGERPRINT, SEARCHES, WORDS, Comparison
+from distributed import NEAR_FINGERPRINT_SQL, SEARCHES, WORDS_SQL, Comparison
 from hub import OTHERS, PlanLog, connect, create_database, node_type
 
 DATABASE = "searches"
 ROWS = 16_000  # of each server
 # The kinds of nodes by which a server searches its indexes, and reads a whole table.
-SEARCH, WHOLE = "SimhashScan", "Seq Scan"
+SEARCH_NODE, WHOLE_NODE = "SimhashScan", "Seq Scan"
 
 # Every second fingerprint is near the fingerprint of one of 400 groups. All others are random.
-ROWS_OF_A_SERVER = f"""
+ROWS_OF_A_SERVER_SQL = f"""
 SELECT n * 3 + {{offset}}, n % 2 + {{tenant}},
     CASE WHEN n % 2 = 0 THEN near_fingerprint(n % 400, n + {{offset}}) ELSE hashint8extended(n, {{tenant}}) END
 FROM generate_series(1, {ROWS}) AS n
 """
-TABLE = "CREATE TABLE fingerprints (id bigint PRIMARY KEY, tenant integer NOT NULL, fp bigint);"
-HUB_TABLES = """
+TABLE_SQL = "CREATE TABLE fingerprints (id bigint PRIMARY KEY, tenant integer NOT NULL, fp bigint);"
+HUB_TABLES_SQL = """
 CREATE TABLE fingerprints (id bigint NOT NULL, tenant integer NOT NULL, fp bigint) PARTITION BY LIST (tenant);
 CREATE FOREIGN TABLE fingerprints_one PARTITION OF fingerprints FOR VALUES IN (1, 2) SERVER one
     OPTIONS (table_name 'fingerprints');
@@ -27,7 +27,7 @@ CREATE TABLE fingerprints_copy AS SELECT * FROM fingerprints;
 CREATE TABLE questions AS SELECT n, near_fingerprint(n, n) AS fp FROM generate_series(1, 4) AS n;
 ANALYZE questions;
 """
-HUB_TEXT_TABLES = """
+HUB_TEXT_TABLES_SQL = """
 CREATE TABLE texts (id bigint, tenant integer, body text) PARTITION BY LIST (tenant);
 CREATE FOREIGN TABLE texts_one PARTITION OF texts FOR VALUES IN (1) SERVER one OPTIONS (table_name 'texts');
 CREATE FOREIGN TABLE texts_two PARTITION OF texts FOR VALUES IN (3) SERVER two OPTIONS (table_name 'texts');
@@ -40,13 +40,13 @@ ALL_SEARCHES = SEARCHES | {
     "LATERAL": "SELECT n, id FROM questions AS question, LATERAL"
     " (SELECT id FROM {table} WHERE simhash_near({table}.fp, question.fp # $1 # $1, $2) OFFSET 0) AS found",
 }
-JOIN = (
+JOIN_SEARCH = (
     "SELECT n, id FROM questions AS question JOIN {table} AS found ON simhash_near(found.fp, question.fp, $2)"
     " WHERE n > $1 # $1"
 )
 # The nearest rows: by LIMIT, and by a function that asks each server for this number, as docs/servers.md does.
-NEAREST = "SELECT fp <~> $1 AS distance FROM {table} ORDER BY distance LIMIT $2"
-NEAREST_FUNCTION = """
+NEAREST_SEARCH = "SELECT fp <~> $1 AS distance FROM {table} ORDER BY distance LIMIT $2"
+NEAREST_FUNCTION_SQL = """
 CREATE FUNCTION nearest(query bigint, count integer) RETURNS TABLE (id bigint, distance integer) STABLE LANGUAGE plpgsql
 AS $$
 BEGIN
@@ -60,7 +60,7 @@ BEGIN
 END
 $$"""
 
-TEXTS = "SELECT n, {tenant}, words(n * 2 + {tenant}, 60) FROM generate_series(1, 3000) AS n"
+TEXTS_SQL = "SELECT n, {tenant}, words(n * 2 + {tenant}, 60) FROM generate_series(1, 3000) AS n"
 # Searches of texts by the words from $1 on, the kind of node that a server searches its indexes by, and whether a
 # generic plan is sent too.
 TEXT_SEARCHES = {
@@ -69,8 +69,8 @@ TEXT_SEARCHES = {
         "SELECT id FROM {table} WHERE simhash_passages(body) && (SELECT simhash_clue(words($1, 20)))",
         "Bitmap Index Scan", True,
     ),
-    "near texts": ("SELECT id FROM {table} WHERE simhash_near(body, words($1, 60))", SEARCH, False),
-    "sub-select": ("SELECT id FROM {table} WHERE simhash_near(body, (SELECT words($1, 60)))", SEARCH, True),
+    "near texts": ("SELECT id FROM {table} WHERE simhash_near(body, words($1, 60))", SEARCH_NODE, False),
+    "sub-select": ("SELECT id FROM {table} WHERE simhash_near(body, (SELECT words($1, 60)))", SEARCH_NODE, True),
 }
 
 
@@ -80,14 +80,15 @@ class Test(Comparison):
         create_database(DATABASE)
         for number, server in enumerate(OTHERS):
             with connect(server, DATABASE) as connection:
-                connection.execute(NEAR_FINGERPRINT + TABLE)
+                connection.execute(NEAR_FINGERPRINT_SQL + TABLE_SQL)
                 tenant = 2 * number + 1
-                connection.execute("INSERT INTO fingerprints " + ROWS_OF_A_SERVER.format(offset=number, tenant=tenant))
+                rows = ROWS_OF_A_SERVER_SQL.format(offset=number, tenant=tenant)
+                connection.execute(f"INSERT INTO fingerprints {rows}")
                 connection.execute(f"INSERT INTO fingerprints VALUES (-{number}, {tenant}, simhash('a text 0'))")
                 for scope in "{}", "{tenant}":
                     connection.execute(f"SELECT simhash_attach('fingerprints', 'fp', scope => '{scope}')")
         self.connect()
-        self.connection.execute(NEAR_FINGERPRINT + HUB_TABLES + NEAREST_FUNCTION)
+        self.connection.execute(NEAR_FINGERPRINT_SQL + HUB_TABLES_SQL + NEAREST_FUNCTION_SQL)
 
     def connect(self):
         """A new session of the hub: it also has new sessions of the other servers, with their present options."""
@@ -109,11 +110,11 @@ class Test(Comparison):
 
     def compare_searched(self, name, search, table="fingerprints", **options):
         """Each server must have searched its indexes, and nothing else."""
-        return self.compare(name, search, table, SEARCH, WHOLE, **options)
+        return self.compare(name, search, table, SEARCH_NODE, WHOLE_NODE, **options)
 
     def compare_read_whole(self, name, search, table="fingerprints", **options):
         """Each server must have read its whole table, and not have searched."""
-        return self.compare(name, search, table, WHOLE, SEARCH, **options)
+        return self.compare(name, search, table, WHOLE_NODE, SEARCH_NODE, **options)
 
     def compare(self, name, search, table, wanted, unwanted, *, copy_search=None, servers=OTHERS, rounds=4):
         """Runs a search by several queries. Its rows must be those of the copy, and the plans of these servers must
@@ -148,17 +149,17 @@ class Test(Comparison):
 
     def compare_nearest(self, options):
         """Each server sorts its table, unless it has a LIMIT of its own."""
-        self.compare_read_whole(f"{options}: nearest", NEAREST)
+        self.compare_read_whole(f"{options}: nearest", NEAREST_SEARCH)
         call = "SELECT distance FROM nearest($1, $2)"
-        fetched = self.compare_searched(f"{options}: nearest", call, copy_search=NEAREST)
+        fetched = self.compare_searched(f"{options}: nearest", call, copy_search=NEAREST_SEARCH)
         self.check(f"{options}: nearest", fetched <= 8, f"{fetched} rows were fetched")
 
     def compare_texts(self):
         """Searches of texts by their own indexes. A clue that the hub's plan does not have as a value is not sent."""
         for tenant, server in (1, "one"), (3, "two"):
             with connect(server, DATABASE) as connection:
-                connection.execute(WORDS + "CREATE TABLE texts (id bigint, tenant integer, body text)")
-                connection.execute(f"INSERT INTO texts {TEXTS.format(tenant=tenant)}")
+                connection.execute(WORDS_SQL + "CREATE TABLE texts (id bigint, tenant integer, body text)")
+                connection.execute(f"INSERT INTO texts {TEXTS_SQL.format(tenant=tenant)}")
                 # With this contributed module, other columns are in the index of passages too.
                 connection.execute("CREATE EXTENSION btree_gin")
                 connection.execute("CREATE INDEX ON texts USING gin (tenant, simhash_passages(body))")
@@ -171,7 +172,7 @@ class Test(Comparison):
                 connection.execute("SET enable_bitmapscan = off")
                 expected = sorted(connection.execute(search).fetchall())
                 self.check("btree_gin", condition in plan and rows and rows == expected, plan, len(rows), len(expected))
-        self.connection.execute(WORDS + HUB_TEXT_TABLES)
+        self.connection.execute(WORDS_SQL + HUB_TEXT_TABLES_SQL)
         for name, (search, wanted, is_always_sent) in TEXT_SEARCHES.items():
             for mode, is_sent in ("custom", True), ("generic", is_always_sent):
                 query = self.rng.randrange(100, 5000)
@@ -190,10 +191,10 @@ class Test(Comparison):
         scopes = [node.get("Scope") for plan in plans["one"] for node in plan]
         self.check("tenant", ["(tenant = 2)"] in scopes, plans)
 
-        fetched = self.compare_read_whole("join", JOIN, rounds=1)
+        fetched = self.compare_read_whole("join", JOIN_SEARCH, rounds=1)
         self.check("join", fetched >= ROWS, f"{fetched} rows were fetched")
         self.set_options("ADD use_remote_estimate 'true'")
-        self.compare_searched("join with use_remote_estimate", JOIN)
+        self.compare_searched("join with use_remote_estimate", JOIN_SEARCH)
         self.compare_all("with use_remote_estimate")
 
         self.set_options("ADD async_capable 'true', DROP use_remote_estimate")

@@ -14,7 +14,7 @@ from hub import OTHERS, create_database
 TEXT_OF = "../server/text_of.sql"
 PAGE = pathlib.Path("docs/servers.md").read_text(encoding="utf-8")
 
-INSERT = "INSERT INTO docs (id, tenant_id, body) VALUES (%s, %s, text_of(%s) || %s)"
+INSERT_SQL = "INSERT INTO docs (id, tenant_id, body) VALUES (%s, %s, text_of(%s) || %s)"
 
 
 class Hub(DistributedTest):
@@ -59,7 +59,7 @@ class Guards(Hub):
             )
             self.hub.execute(f"ALTER SERVER {server} OPTIONS (SET batch_size '{batch_size}')")
         for tenant in 1, 3:
-            self.hub.execute(INSERT, (tenant, tenant, 1, ""))
+            self.hub.execute(INSERT_SQL, (tenant, tenant, 1, ""))
 
     def ids(self):
         return [id for (id,) in self.hub.execute("SELECT id FROM docs ORDER BY id")]
@@ -67,7 +67,7 @@ class Guards(Hub):
     def test_reject(self):
         for batch_size in 1, 100:
             self.guard("reject", batch_size)
-            self.hub.execute(INSERT, (2, 1, 2, ""))
+            self.hub.execute(INSERT_SQL, (2, 1, 2, ""))
             with self.fails(
                 "23P01",
                 'near-duplicate violates guard "zzz_simhash_guard" of table "docs"',
@@ -75,7 +75,7 @@ class Guards(Hub):
                 "to that of key (id)=(1).",
                 "Skip the row, or change the existing one.",
             ):
-                self.hub.execute(INSERT, (5, 1, 1, " more"))
+                self.hub.execute(INSERT_SQL, (5, 1, 1, " more"))
             self.assertIn("remote SQL command: INSERT INTO public.docs", self.diag.context)
             # postgres_fdw does not pass these on.
             self.assertIsNone(self.diag.datatype_name)
@@ -86,7 +86,7 @@ class Guards(Hub):
             with self.fails("23P01"):
                 self.hub.execute("UPDATE docs SET body = text_of(1) WHERE id = 2")
             self.assertEqual(self.ids(), [1, 2, 3])
-            self.hub.execute(INSERT, (5, 4, 1, " more"))  # another tenant
+            self.hub.execute(INSERT_SQL, (5, 4, 1, " more"))  # another tenant
             with self.fails("23P01"):
                 self.hub.execute(
                     "INSERT INTO docs (id, tenant_id, body) VALUES (6, 1, text_of(1)) ON CONFLICT DO NOTHING"
@@ -99,8 +99,8 @@ class Guards(Hub):
         values = ", ".join(f"({id}, {tenant}, text_of({n}) || '{more}')" for id, tenant, n, more in rows)
         for batch_size in 1, 100:
             self.guard("skip", batch_size)
-            self.assertEqual(self.hub.execute(INSERT, rows[0]).statusmessage, "INSERT 0 0")
-            self.assertEqual(self.hub.execute(INSERT + " RETURNING id", rows[0]).fetchall(), [])
+            self.assertEqual(self.hub.execute(INSERT_SQL, rows[0]).statusmessage, "INSERT 0 0")
+            self.assertEqual(self.hub.execute(INSERT_SQL + " RETURNING id", rows[0]).fetchall(), [])
             done = self.hub.execute(f"INSERT INTO docs (id, tenant_id, body) VALUES {values}")
             self.assertEqual(done.statusmessage, "INSERT 0 3")
             self.assertEqual(self.ids(), [1, 3, 6, 8, 9])
@@ -119,7 +119,7 @@ class Guards(Hub):
     def test_mark(self):
         for batch_size in 1, 100:
             self.guard("mark", batch_size, ", mark_column => 'near_id'")
-            marked = self.hub.execute(INSERT + " RETURNING id, near_id", (5, 1, 1, " more")).fetchall()
+            marked = self.hub.execute(INSERT_SQL + " RETURNING id, near_id", (5, 1, 1, " more")).fetchall()
             self.assertEqual(marked, [(5, 1)])
             self.hub.execute(
                 "INSERT INTO docs (id, tenant_id, body) VALUES (6, 3, text_of(1)), (7, 3, 'new'), (8, 4, text_of(1))"
@@ -133,9 +133,9 @@ class Guards(Hub):
             self.hub.execute("BEGIN")
             self.assertEqual(self.value("SELECT count(*) FROM docs"), 2)
             with self.connect() as other:
-                other.execute(INSERT, (5, 1, 5, ""))
+                other.execute(INSERT_SQL, (5, 1, 5, ""))
             with self.fails(code):
-                self.hub.execute(INSERT, (6, 1, 5, " more"))
+                self.hub.execute(INSERT_SQL, (6, 1, 5, " more"))
             self.hub.execute("ROLLBACK")
 
     def test_deadlock_of_two_servers(self):
@@ -144,12 +144,12 @@ class Guards(Hub):
             sessions = {self.hub: ((5, 1, 5, ""), (6, 3, 6, " more")), other: ((7, 3, 6, ""), (8, 1, 5, " more"))}
             for session, (first, _) in sessions.items():
                 session.execute("BEGIN")
-                session.execute(INSERT, first)
+                session.execute(INSERT_SQL, first)
             codes = []
 
             def wait(session, row):
                 try:
-                    session.execute(INSERT, row)
+                    session.execute(INSERT_SQL, row)
                 except psycopg.Error as error:
                     codes.append(error.sqlstate)
                     session.execute("ROLLBACK")

@@ -50,7 +50,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("database", help="as for psql: postgresql://host/name, or 'dbname=name'")
     parser.add_argument("table", help="a table with indexes of simhash_index, such as docs or archive.docs")
     parser.add_argument("column", help="the column of the texts that are indexed")
-    parser.add_argument("--sample", type=_count, default=2000, metavar="ROWS", help="how many rows are looked up")
+    parser.add_argument("--sample", type=_parse_count, default=2000, metavar="ROWS", help="how many rows are looked up")
     repeatable: dict[str, Any] = {"action": "append", "default": [], "metavar": "COLUMN"}
     parser.add_argument(
         "--scope",
@@ -70,7 +70,7 @@ def argument_parser() -> argparse.ArgumentParser:
     limits = parser.add_argument_group("limits", "The defaults are those of the table's guard, or of a new guard.")
     limits.add_argument(
         "--criterion",
-        type=_criterion,
+        type=_parse_criterion,
         metavar="JSON",
         help="what a near-duplicate is, as in SQL, such as '{\"resemblance\": 0.9}'; other keys keep their defaults",
     )
@@ -82,14 +82,14 @@ def argument_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _count(text: str) -> int:
+def _parse_count(text: str) -> int:
     count = int(text) if text.isascii() and text.isdigit() else 0
     if not 1 <= count <= 1_000_000:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 1000000")
     return count
 
 
-def _criterion(text: str) -> dict[str, Any]:
+def _parse_criterion(text: str) -> dict[str, Any]:
     try:
         criterion = json.loads(text)
     except (ValueError, RecursionError):
@@ -100,6 +100,7 @@ def _criterion(text: str) -> dict[str, Any]:
 
 
 def _fail(message: str | None, hint: str | None = None) -> int:
+    """Prints an error; returns the exit status of the command."""
     # Names in a message may be hostile: they must not control the terminal.
     text = visible(f"error: {message}" + (f"\nhint: {hint}" if hint else ""))
     print(text, file=sys.stderr)

@@ -19,11 +19,10 @@ try:
 except ImportError:
     runs = None  # type: ignore[assignment]
 
-MAX_MARKS = 6  # Shown of a text.
-MAX_MARK_CHARACTERS = 120
-CONTEXT_CHARACTERS = 60  # Shown before a mark, and after it.
-MAX_PLAIN_CHARACTERS = 320  # Shown of a text without marks.
-MAX_COMPARED_WORDS = 1000  # Compared of a text: words in no run, from the first difference on.
+# How much of a text is shown: marks, characters of a mark, of the text on each side of it, and of a text without marks.
+MAX_MARKS, MAX_MARK_CHARACTERS, CONTEXT_CHARACTERS, MAX_PLAIN_CHARACTERS = 6, 120, 60, 320
+# The words of a text that are compared: those in no run, from the first difference on.
+MAX_COMPARED_WORDS = 1000
 
 # In Thai and its neighbours, Burmese, Khmer, Chinese and Japanese, each letter is a word.
 SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
@@ -33,12 +32,12 @@ WORD = re.compile(rf"[{SPACELESS}]|[^\s{SPACELESS}]+")
 BEGIN, END = "ᚠᚠ ᚢᚢ ᚦᚦ ", " ᚨᚨ ᚱᚱ ᚲᚲ"
 PUNCTUATION = string.punctuation + "‐‑‒–—‘’“”…«»¡¿·、。，！？：；（）「」"
 
-# The part of a word that a cut leaves.
+# The part of a word that a cut leaves, up to 20 characters.
 PART_OF_FIRST_WORD, PART_OF_LAST_WORD = re.compile(r"^\S{1,20}(?=\s)"), re.compile(r"(?<=\s)\S{1,20}$")
 # Categories of characters without a shape of their own, which may change how others are shown: controls, marks of
-# direction, separators of lines. Spaces and joiners of letters among them belong to the text.
-INVISIBLE = {"Cc", "Cf", "Zl", "Zp"}
-SHOWN = "\t\n\u200c\u200d"
+# direction, separators of lines. Spaces and joiners of letters are in these categories too, but belong to the text.
+INVISIBLE_CATEGORIES = {"Cc", "Cf", "Zl", "Zp"}
+SPACES_AND_JOINERS = "\t\n\u200c\u200d"
 
 
 class Piece(NamedTuple):
@@ -100,13 +99,13 @@ def _count_common(a: list[str], b: list[str]) -> int:
 def _join_neighbours(words: list[Word]) -> list[slice]:
     """The places of words; those of neighbours are joined to one."""
     joined: list[slice] = []
-    last = None
+    last_number = None
     for word in words:
-        if last == word.number - 1:
+        if last_number == word.number - 1:
             joined[-1] = slice(joined[-1].start, word.place.stop)
         else:
             joined.append(word.place)
-        last = word.number
+        last_number = word.number
     return joined
 
 
@@ -127,7 +126,11 @@ def union(marks: Iterable[list[slice]]) -> list[slice]:
 
 def visible(text: str) -> str:
     """The text with a sign instead of each invisible character."""
-    return "".join("\ufffd" if unicodedata.category(c) in INVISIBLE and c not in SHOWN else c for c in text)
+    return "".join("\ufffd" if _is_invisible(character) else character for character in text)
+
+
+def _is_invisible(character: str) -> bool:
+    return unicodedata.category(character) in INVISIBLE_CATEGORIES and character not in SPACES_AND_JOINERS
 
 
 def excerpt(text: str, marks: list[slice]) -> list[Piece]:

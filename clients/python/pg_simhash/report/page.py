@@ -28,10 +28,10 @@ SHOWN_GROUPS = 5
 MAX_SHOWN_OF_GROUP = 4  # Rows that are compared with its first row.
 SLIDER_STEPS = 100  # The slider sets the limit to hundredths.
 
-DATABASE = "SELECT current_database(), to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI \"UTC\"')"
+DATABASE_SQL = "SELECT current_database(), to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI \"UTC\"')"
 
 # Deletes the rows that a guard would have skipped, had it got the rows in their order.
-CLEAN_UP = """
+CLEAN_UP_SQL = """
 DELETE FROM {table} WHERE ({key}) IN (
     SELECT {key}
     FROM (SELECT {key},
@@ -40,11 +40,10 @@ DELETE FROM {table} WHERE ({key}) IN (
     WHERE duplicate_of IS NOT NULL);
 """
 
-GUARD = "SELECT simhash_guard({table}, {action}, {criterion}{arguments}, source => {source});"
+GUARD_SQL = "SELECT simhash_guard({table}, {action}, {criterion}{arguments}, source => {source});"
 
 # A column of type jsonb takes any key.
-MARK = "ALTER TABLE {table} ADD copy_of jsonb;\n"
-
+MARK_SQL = "ALTER TABLE {table} ADD copy_of jsonb;\n"
 
 # The kinds of groups.
 COPIES = "the same words in all that were compared"
@@ -94,7 +93,7 @@ def render(table: Table, summary: Summary, is_sample: bool) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    [[database, time]] = table.connection.execute(DATABASE)
+    [[database, time]] = table.connection.execute(DATABASE_SQL)
     script = (HERE / "page.js").read_text(encoding="utf-8")
     pairs_by_kind = {"duplicates": summary.duplicates, "others": summary.others}
     examples = {
@@ -112,7 +111,7 @@ def render(table: Table, summary: Summary, is_sample: bool) -> str:
         is_sample=is_sample,
         in_table=lambda count: _in_table(table, summary, count),
         resemblances=summary.resemblances(),
-        slider=_slider(summary),
+        slider=_slider_values(summary),
         groups=groups,
         has_template=any(group.kind == TEMPLATE for group in groups),
         pairs=examples,
@@ -140,7 +139,7 @@ def _rounded(count: float) -> str:
     return f"{round(count / digits) * digits:,}"
 
 
-def _slider(summary: Summary) -> dict[str, Any]:
+def _slider_values(summary: Summary) -> dict[str, Any]:
     """The limits that the slider can set, in its steps, and how many rows are duplicates by each."""
     first = math.ceil(min(summary.limit, MIN_SHOWN) * SLIDER_STEPS)
     counts = json.dumps([summary.at_least(step / SLIDER_STEPS) for step in range(first, SLIDER_STEPS + 1)])
@@ -165,9 +164,8 @@ def _with_progress(pairs: Iterable[Pair | None]) -> Iterator[Pair | None]:
 
 def _show_pair(table: Table, pair: Pair) -> ShownPair:
     earlier, later = read_text(table, pair.earlier), read_text(table, pair.row_id)
-    marks = differences(earlier.text, later.text, table.options())
-    texts = zip(("earlier row", "later row"), (earlier, later), marks)
-    return ShownPair(pair.resemblance, [_show_text(name, text, marks) for name, text, marks in texts])
+    named = zip(("earlier row", "later row"), (earlier, later), differences(earlier.text, later.text, table.options()))
+    return ShownPair(pair.resemblance, [_show_text(name, text, marks) for name, text, marks in named])
 
 
 def _show_text(name: str, text: Text, marks: list[slice]) -> ShownText:
@@ -193,7 +191,7 @@ def _show_groups(table: Table, summary: Summary) -> list[ShownGroup]:
 
 
 def _show_group(table: Table, first_id: RowId, near: list[RowId]) -> ShownGroup:
-    """Some of the other rows of a group, and its first row with marks where any of these differs from it."""
+    """Some of the other rows of a group, and its first row with marks where any of these other rows differs from it."""
     first = read_text(table, first_id)
     others = [read_text(table, row_id) for row_id in spread(near, MAX_SHOWN_OF_GROUP)]
     marks = [differences(first.text, other.text, table.options()) for other in others]
@@ -210,7 +208,7 @@ def _kind_of_group(marks: list[tuple[list[slice], list[slice]]]) -> str:
         return COPIES
     # A template has places where each row has words of its own.
     slots, *others = [in_first for in_first, _ in marks]
-    is_template = any(all(any(overlap(slot, mark) for mark in marks) for marks in others) for slot in slots)
+    is_template = any(all(any(overlap(slot, mark) for mark in other) for other in others) for slot in slots)
     return TEMPLATE if is_template and len(marks) > 2 else EDITED
 
 
@@ -220,13 +218,13 @@ def _clean_up_command(table: Table) -> Composable:
     scope = [Identifier(column.name) for column in table.scope]
     # Unlike IS NOT NULL, this is true of a composite value with a NULL in it.
     not_null = SQL(" AND ").join(SQL("{} IS DISTINCT FROM NULL").format(column) for column in scope)
-    return SQL(CLEAN_UP).format(
+    return SQL(CLEAN_UP_SQL).format(
         table=SQL(table.name),
-        key=_names(key),
+        key=_names_sql(key),
         first=Identifier(key[0]),
         text=Identifier(table.column),
         criterion=json.dumps(table.criterion, ensure_ascii=False),
-        order=_names(table.order or key),
+        order=_names_sql(table.order or key),
         scope=SQL("PARTITION BY {} ").format(SQL(", ").join(scope)) if scope else SQL(""),
         in_scope=SQL(" WHERE {}").format(not_null) if scope else SQL(""),
     )
@@ -236,8 +234,8 @@ def _guard_command(table: Table) -> Composable:
     """The commands that mark near-duplicates by these limits or, in a table without a key, keep them out."""
     scope = [column.name for column in table.scope]
     arguments = {"scope": scope, "among": table.among, "mark_column": "copy_of" if table.key else None}
-    mark = SQL(MARK).format(table=SQL(table.name)) if table.key else SQL("")
-    return mark + SQL(GUARD).format(
+    mark = SQL(MARK_SQL).format(table=SQL(table.name)) if table.key else SQL("")
+    return mark + SQL(GUARD_SQL).format(
         action="mark" if table.key else "reject",
         table=table.name,
         criterion=json.dumps(table.criterion, ensure_ascii=False),
@@ -246,5 +244,5 @@ def _guard_command(table: Table) -> Composable:
     )
 
 
-def _names(names: Iterable[str]) -> Composable:
+def _names_sql(names: Iterable[str]) -> Composable:
     return SQL(", ").join(map(Identifier, names))

@@ -27,7 +27,7 @@ MAX_KEY_CHARACTERS = 100
 MAX_TEXT_CHARACTERS = 100_000
 
 # The column is of a string type: a superuser has made its cast to text.
-LOOK_UPS = """
+LOOK_UPS_SQL = """
 SELECT own.tableoid::oid, own.ctid::text, near.*
 FROM (
     SELECT tableoid, ctid, {columns}
@@ -48,8 +48,9 @@ LEFT JOIN LATERAL (
 WHERE {extension}.simhash_size(own.{column}::text, {options}::jsonb) IS NOT NULL
 """
 
-# The names in the condition `among` are those of the earlier row, in the innermost query.
-NEAR_ROWS = """
+# The names in the condition `among` are those of the earlier row, in the innermost query. The condition may end with a
+# comment, which lasts to the end of its line.
+NEAR_ROWS_SQL = """
 (
     SELECT tableoid, ctid, {column}::text AS content, {place} AS place, {is_near} AS is_near
     FROM {table} AS other
@@ -60,7 +61,7 @@ NEAR_ROWS = """
 )
 """
 
-GROUP = """
+GROUP_SQL = """
 SELECT near.* FROM {table} AS own CROSS JOIN LATERAL (
     SELECT other.tableoid::oid, other.ctid::text FROM {table} AS other
     WHERE {extension}.simhash_near(other.{column}::text, own.{column}::text, {criterion}::jsonb) AND {within}
@@ -70,7 +71,7 @@ WHERE own.tableoid = {tableoid} AND own.ctid = {ctid}::tid
 """
 
 # The labels are concatenated as the server prints them: a cast to text may call a function of the type's owner.
-TEXT = """
+TEXT_SQL = """
 SELECT left(concat_ws(', ', {labels}), {key_characters}), left(own.{column}::text, {text_characters}),
     length(own.{column}::text)
 FROM {table} AS own
@@ -100,40 +101,40 @@ def look_up_rows(table: Table, size: int) -> Iterator[Pair | None]:
     about it."""
     with table.connection.cursor(name="report") as cursor:
         cursor.itersize = 100
-        cursor.execute(_query(table, size))
+        cursor.execute(_look_ups_sql(table, size))
         for oid, ctid, other_oid, other_ctid, resemblance in cursor:
             yield None if other_oid is None else Pair((oid, ctid), (other_oid, other_ctid), resemblance)
 
 
-def _query(table: Table, size: int) -> Composed:
+def _look_ups_sql(table: Table, size: int) -> Composed:
     # Columns that are not needed, such as other long texts, are not read.
     columns = [table.column, *table.order, *(column.name for column in table.scope)]
     least = table.criterion["resemblance"]
     return table.query(
-        LOOK_UPS,
+        LOOK_UPS_SQL,
         columns=SQL(", ").join(map(Identifier, dict.fromkeys(columns))),
         percent=min(100 * SAMPLED_PAGES_FACTOR * size / max(table.rows, 1), 100),
         size=size,
         limit=least,
-        duplicates=_near_rows(table, least, is_near=True),
-        others=_near_rows(table, min(least, MIN_SHOWN), is_near=False),
+        duplicates=_near_rows_sql(table, least, is_near=True),
+        others=_near_rows_sql(table, min(least, MIN_SHOWN), is_near=False),
         options=json.dumps(table.options()),
     )
 
 
-def _near_rows(table: Table, least: float, *, is_near: bool) -> Composed:
+def _near_rows_sql(table: Table, least: float, *, is_near: bool) -> Composed:
     """Some earlier rows that resemble the row `own` at least so much, by the bands of the criterion.
 
     ``is_near`` says whether that makes them near-duplicates. Of other rows, those do not count that resemble it as much
     as a near-duplicate: their fingerprints differ too much.
     """
-    within = SQL("{} < {}").format(_order(table, "other"), _order(table, "own"))
+    within = SQL("{} < {}").format(_order_sql(table, "other"), _order_sql(table, "own"))
     return table.query(
-        NEAR_ROWS,
-        place=_order(table, "other"),
+        NEAR_ROWS_SQL,
+        place=_order_sql(table, "other"),
         is_near=is_near,
         criterion=json.dumps({**table.criterion, "resemblance": least}),
-        within=SQL(" AND ").join([within, *map(_is_in_scope, table.scope)]),
+        within=SQL(" AND ").join([within, *map(_in_scope_sql, table.scope)]),
         among=SQL(table.among or "true"),
         max_near_rows=MAX_NEAR_ROWS,
     )
@@ -143,9 +144,9 @@ def read_group(table: Table, first: RowId) -> list[RowId]:
     """Rows that are near this one, in its scope; at most MAX_GROUP_ROWS."""
     is_other = SQL("(other.tableoid, other.ctid) <> (own.tableoid, own.ctid)")
     query = table.query(
-        GROUP,
+        GROUP_SQL,
         criterion=json.dumps(table.criterion),
-        within=SQL(" AND ").join([is_other, *map(_is_in_scope, table.scope)]),
+        within=SQL(" AND ").join([is_other, *map(_in_scope_sql, table.scope)]),
         max_rows=MAX_GROUP_ROWS,
         tableoid=first[0],
         ctid=first[1],
@@ -153,7 +154,7 @@ def read_group(table: Table, first: RowId) -> list[RowId]:
     return list(table.connection.execute(query))
 
 
-def _is_in_scope(column: Column) -> Composable:
+def _in_scope_sql(column: Column) -> Composable:
     """Whether the row `other` has the same value in this column of the scope, and not NULL.
 
     By casts that the owner of a type has made, ``=`` may be another operator: that of enums, for example, does not take
@@ -167,16 +168,16 @@ def _is_in_scope(column: Column) -> Composable:
     return SQL("({own} IS DISTINCT FROM NULL AND ROW({other})::record = ROW({own})::record)").format(**names)
 
 
-def _order(table: Table, row: str) -> Composable:
+def _order_sql(table: Table, row: str) -> Composable:
     """The columns that decide which row is earlier, as a record: records are compared by the btree operators of their
-    types. By casts of the types' owners, operators on the columns themselves might be others."""
+    types. Between the columns themselves, casts of the types' owners might make ``<`` another operator."""
     columns = SQL(", ").join(Identifier(row, column) for column in (*table.order, "tableoid", "ctid"))
     return SQL("ROW({})::record").format(columns)
 
 
 def read_text(table: Table, row_id: RowId) -> Text:
     query = table.query(
-        TEXT,
+        TEXT_SQL,
         labels=SQL(", ").join(Identifier("own", column) for column in table.labels),
         key_characters=MAX_KEY_CHARACTERS,
         text_characters=MAX_TEXT_CHARACTERS,

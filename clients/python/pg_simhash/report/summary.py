@@ -47,11 +47,11 @@ class Summary:
         clusters: defaultdict[RowId, list[Pair]] = defaultdict(list)
         for pair in sorted(pairs, key=lambda pair: abs(pair.resemblance - self.limit)):
             clusters[cluster_of(pair.row_id)].append(pair)
-        firsts = [pairs[0] for pairs in clusters.values()]
-        others = [pair for pairs in clusters.values() for pair in pairs[1:]]
-        narrow, later = firsts[: SHOWN_PAIRS // 2], firsts[SHOWN_PAIRS // 2 :]
-        examples = narrow + spread(later, SHOWN_PAIRS - len(narrow))
-        return examples + spread(others, SHOWN_PAIRS - len(examples))
+        firsts = [members[0] for members in clusters.values()]
+        not_first = [pair for members in clusters.values() for pair in members[1:]]
+        closest, farther = firsts[: SHOWN_PAIRS // 2], firsts[SHOWN_PAIRS // 2 :]
+        examples = closest + spread(farther, SHOWN_PAIRS - len(closest))
+        return examples + spread(not_first, SHOWN_PAIRS - len(examples))
 
     def at_least(self, resemblance: float) -> int:
         """The number of rows that would be duplicates by this limit; a lower bound below the limit of the criterion."""
@@ -83,7 +83,7 @@ class Summary:
 def interval(count: int, rows: int) -> tuple[float, float]:
     """The 95 % confidence interval (Wilson 1927) of a share of the table's rows, if `count` of `rows` sampled rows are
     in this share."""
-    z = 1.96
+    z = 1.96  # 95 % of a normal distribution are within so many standard deviations.
     share = count / rows
     middle = share + z * z / (2 * rows)
     width = z * math.sqrt(share * (1 - share) / rows + z * z / (4 * rows * rows))
@@ -104,7 +104,7 @@ def _clusters(pairs: Iterable[Pair]) -> Callable[[RowId], RowId]:
 
     def root(row: RowId) -> RowId:
         while (parent := parents.get(row)) is not None:
-            parents[row] = parents.get(parent, parent)
+            parents[row] = parents.get(parent, parent)  # Path halving.
             row = parent
         return row
 
@@ -117,4 +117,4 @@ def _clusters(pairs: Iterable[Pair]) -> Callable[[RowId], RowId]:
 def spread(items: list[T], number: int) -> list[T]:
     """At most `number` of the items, evenly spaced in their order."""
     count = min(number, len(items))
-    return [items[(2 * n + 1) * len(items) // (2 * count)] for n in range(count)]
+    return [items[(2 * position + 1) * len(items) // (2 * count)] for position in range(count)]

@@ -20,22 +20,22 @@ from psycopg.sql import SQL, Composed, Identifier
 LIMITS = ("resemblance", "bands")  # The keys of a criterion that are not options of comparing texts.
 MAX_COUNTED_ROWS = 10_000  # In a table of more rows, by the planner's estimate, the estimate is shown.
 
-EXTENSION = """
+EXTENSION_SQL = """
 SELECT nspname, quote_ident(nspname), extversion
 FROM pg_extension JOIN pg_namespace AS n ON n.oid = extnamespace
 WHERE extname = 'pg_simhash'
 """
 
-TABLE_OID = "SELECT pg_catalog.to_regclass(%s::pg_catalog.text)::pg_catalog.oid"
+TABLE_OID_SQL = "SELECT pg_catalog.to_regclass(%s::pg_catalog.text)::pg_catalog.oid"
 
 # A view calls functions of its owner with the rights of whoever reads it.
-RELATION = """
+RELATION_SQL = """
 SELECT c.oid::regclass::text, nspname, relname
 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace
 WHERE c.oid = %s::oid AND relkind IN ('r', 'p', 'm')
 """
 
-COLUMNS = """
+COLUMNS_SQL = """
 SELECT attname AS name, format_type(atttypid, NULL) AS type, t.typcategory = 'S' AS is_text,
     ARRAY[quote_ident(attname), format('(%%I)::text', attname)] AS expressions,
     base.typnamespace = 'pg_catalog'::regnamespace
@@ -52,7 +52,7 @@ ORDER BY attnum
 """
 
 # The expression of each band that is indexed for all rows.
-BANDS = """
+BANDS_SQL = """
 SELECT DISTINCT pg_get_indexdef(indexrelid, key, false) AS band
 FROM pg_index, generate_series(1, indnkeyatts) AS key
 WHERE indrelid = %s::oid AND indisvalid AND indpred IS NULL
@@ -61,10 +61,10 @@ ORDER BY band
 """
 
 # How PostgreSQL prints a band, after the schema: with the text, its number and, in a literal, the options.
-BAND = r"\.simhash_band\((.*?), (\d+)(?:, (E?)'((?:[^']|'')*)'::jsonb)?\)"
+BAND_PATTERN = r"\.simhash_band\((.*?), (\d+)(?:, (E?)'((?:[^']|'')*)'::jsonb)?\)"
 
 # A guard that cannot be read has no criterion, and comes first.
-GUARD = """
+GUARD_SQL = """
 SELECT guard, action, criterion, scope, mark_column, among, unless, error FROM {extension}.simhash_guards()
 WHERE target = {table}::oid AND enabled <> 'D' AND (criterion IS NULL OR source = ANY ({sources}::text[]))
 ORDER BY criterion IS NULL DESC
@@ -167,13 +167,13 @@ class Table:
 
 
 def read_table(connection: Connection[Any], arguments: argparse.Namespace) -> Table:
-    [[oid]] = connection.execute(TABLE_OID, [arguments.table])
+    [[oid]] = connection.execute(TABLE_OID_SQL, [arguments.table])
     connection.execute("SET LOCAL search_path = pg_catalog, pg_temp")
     extension, quoted_extension, version = _read_extension(connection)
     name, *qualified = _read_relation(connection, oid, arguments.table)
     sql = Identifier(*qualified)
     with connection.cursor(row_factory=class_row(Column)) as cursor:
-        columns = {column.name: column for column in cursor.execute(COLUMNS, [oid])}
+        columns = {column.name: column for column in cursor.execute(COLUMNS_SQL, [oid])}
     _check_columns(columns, name, arguments)
     column = columns[arguments.column]
     options = _read_options(connection, oid, name, column, quoted_extension)
@@ -211,7 +211,7 @@ def read_table(connection: Connection[Any], arguments: argparse.Namespace) -> Ta
 
 def _read_extension(connection: Connection[Any]) -> tuple[str, ...]:
     """The name of the extension's schema, this name quoted for SQL, and the extension's version."""
-    if (row := connection.execute(EXTENSION).fetchone()) is None:
+    if (row := connection.execute(EXTENSION_SQL).fetchone()) is None:
         hint = "Create it: CREATE EXTENSION pg_simhash."
         raise ReportError("this database does not have the extension pg_simhash", hint)
     return tuple(row)
@@ -219,7 +219,7 @@ def _read_extension(connection: Connection[Any]) -> tuple[str, ...]:
 
 def _read_relation(connection: Connection[Any], oid: int, table: str) -> tuple[str, ...]:
     """The table as SQL, its schema, and its name."""
-    if (row := connection.execute(RELATION, [oid]).fetchone()) is None:
+    if (row := connection.execute(RELATION_SQL, [oid]).fetchone()) is None:
         hint = "Name a table as in SQL, with its schema if needed. The report reads no views."
         raise ReportError(f'table "{table}" does not exist', hint)
     return tuple(row)
@@ -238,8 +238,8 @@ def _read_options(connection: Connection[Any], oid: int, table: str, column: Col
     """The options of the column's bands that are indexed; if there are several, those with the most bands."""
     numbers: defaultdict[str, set[int]] = defaultdict(set)
     other_sources = set()
-    for (band,) in connection.execute(BANDS, [oid]):
-        if call := re.fullmatch(re.escape(extension) + BAND, band, re.DOTALL):
+    for (band,) in connection.execute(BANDS_SQL, [oid]):
+        if call := re.fullmatch(re.escape(extension) + BAND_PATTERN, band, re.DOTALL):
             source, number, escape, literal = call.groups()
             options = (literal or "{}").replace("''", "'")
             if source in column.expressions:
@@ -263,7 +263,7 @@ def _read_options(connection: Connection[Any], oid: int, table: str, column: Col
 
 def _read_guard(connection: Connection[Any], oid: int, column: Column, extension: str) -> Guard | None:
     """The guard that compares the texts of the column."""
-    query = SQL(GUARD).format(extension=Identifier(extension), table=oid, sources=column.expressions)
+    query = SQL(GUARD_SQL).format(extension=Identifier(extension), table=oid, sources=column.expressions)
     for row in connection.execute(query):
         guard = Guard(*row)
         if guard.criterion is None:

@@ -1,3 +1,4 @@
+-- Made by tools/freeze dump from tests/server/database/tables.sql. Never edit it.
 SET statement_timeout = 0;
 SET lock_timeout = 0;
 SET idle_in_transaction_session_timeout = 0;

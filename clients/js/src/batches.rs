@@ -1,14 +1,15 @@
-//! `pairs` and `clusters`: functions of many fingerprints. `text_clusters` and `duplicate_of`: functions of many texts.
+//! Functions of many fingerprints or texts.
 
 use simhash::Error;
-use simhash::pairs::{Confirmed, Kept, Outcome, Pairs, Rows, clusters as clusters_of, representatives};
+use simhash::pairs::{self, Confirmed, Kept, Outcome, Pairs, Rows};
 
 use crate::input::{text, with_inputs};
 use crate::options;
 use crate::output::{Exception, write_output};
 
-/// The near pairs of fingerprints. Inputs: an i64 for each row; and a byte for each row, which is not 0 if the row has
-/// no fingerprint, or nothing. Output: for each pair both positions, two u32, and the distance, a u32.
+/// The near pairs of fingerprints. Inputs: the fingerprints, an i64 for each row; and a byte for each row, which is not
+/// 0 if the row has none. The second input may be empty: then all rows have one. Output: for each pair both positions,
+/// two u32, and the distance, a u32.
 #[unsafe(no_mangle)]
 pub extern "C" fn pairs(max_distance: i32) -> u32 {
     write_output(|output| {
@@ -29,7 +30,7 @@ pub extern "C" fn pairs(max_distance: i32) -> u32 {
 pub extern "C" fn clusters(max_distance: i32) -> u32 {
     write_output(|output| {
         with_inputs(|[fingerprints, missing, _]| {
-            let firsts = clusters_of(read_rows(fingerprints, missing)?, max_distance, &|| ())?;
+            let firsts = pairs::clusters(read_rows(fingerprints, missing)?, max_distance, &|| ())?;
             for (row, first) in firsts.into_iter().enumerate() {
                 // A module has 4 GB of memory, and a row takes 40 bytes: a position fits 31 bits.
                 let cluster = if is_missing(missing, row) { -1 } else { first.cast_signed() };
@@ -62,7 +63,7 @@ fn write_representatives<O: Outcome>(choose: impl Fn(usize, Option<u32>) -> Opti
         with_inputs(|[content, lengths, document]| {
             let document = options::read_criterion(document)?;
             let texts = split_texts(text(content)?, lengths)?;
-            let firsts = representatives::<O>(&texts, document.for_texts()?, &document.options, &|| ())?;
+            let firsts = pairs::representatives::<O>(&texts, document.for_texts()?, &document.options, &|| ())?;
             for (row, first) in firsts.into_iter().enumerate() {
                 output.push(&choose(row, first).map_or(-1, u32::cast_signed).to_le_bytes())?;
             }
@@ -71,6 +72,8 @@ fn write_representatives<O: Outcome>(choose: impl Fn(usize, Option<u32>) -> Opti
     })
 }
 
+/// Cuts the texts out of their concatenation. A text that does not fit would be None, but arguments.js has made the
+/// lengths of these texts.
 fn split_texts<'a>(mut content: &'a str, lengths: &[u8]) -> Result<Vec<Option<&'a str>>, Exception> {
     let lengths = lengths.as_chunks().0;
     let mut texts = Vec::new();
@@ -86,6 +89,7 @@ fn split_texts<'a>(mut content: &'a str, lengths: &[u8]) -> Result<Vec<Option<&'
     Ok(texts)
 }
 
+/// The fingerprints as rows. Inputs: as for `pairs`.
 fn read_rows(fingerprints: &[u8], missing: &[u8]) -> Result<Rows, Error> {
     let fingerprints = fingerprints.as_chunks().0;
     let mut rows = Rows::with_capacity(fingerprints.len())?;
