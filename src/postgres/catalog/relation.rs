@@ -1,5 +1,6 @@
 //! Opens tables and indexes, and reads their rows of pg_class.
 
+use std::mem::ManuallyDrop;
 use std::ops::Deref;
 
 use pgrx::PgRelation;
@@ -27,9 +28,13 @@ pub const ACCESS_EXCLUSIVE: Lock = pg_sys::AccessExclusiveLock as Lock;
 /// | `open_while_used` | `lock` | it is closed | error |
 /// | `open_until_end` | `lock` | the transaction ends | None |
 /// | `open_locked`, `opened_by_server` | none: it is locked already | | |
-pub struct Relation(PgRelation);
+pub struct Relation(ManuallyDrop<PgRelation>);
 
 impl Relation {
+    fn new(relation: PgRelation) -> Self {
+        Self(ManuallyDrop::new(relation))
+    }
+
     /// Opens a relation that cannot be dropped: the caller holds a lock on it, on its table or on a table above it.
     pub fn open(relation: Oid) -> Self {
         Self::open_while_used(relation, ACCESS_SHARE)
@@ -37,14 +42,14 @@ impl Relation {
 
     pub fn open_while_used(relation: Oid, lock: Lock) -> Self {
         // SAFETY: any OID may be opened. PostgreSQL raises an error if the relation does not exist.
-        Self(unsafe { PgRelation::with_lock(relation, lock) })
+        Self::new(unsafe { PgRelation::with_lock(relation, lock) })
     }
 
     pub fn open_until_end(relation: Oid, lock: Lock) -> Option<Self> {
         // SAFETY: any OID may be opened under a lock, which stays when the result is closed.
         unsafe {
             let relation = pg_sys::try_relation_open(relation, lock);
-            (!relation.is_null()).then(|| Self(PgRelation::from_pg_owned(relation)))
+            (!relation.is_null()).then(|| Self::new(PgRelation::from_pg_owned(relation)))
         }
     }
 
@@ -58,7 +63,7 @@ impl Relation {
     /// # Safety
     /// The relation is open, and stays open as long as the result is used.
     pub unsafe fn opened_by_server(relation: pg_sys::Relation) -> Self {
-        Self(unsafe { PgRelation::from_pg(relation) })
+        Self::new(unsafe { PgRelation::from_pg(relation) })
     }
 
     fn class(&self) -> &pg_sys::FormData_pg_class {
@@ -207,6 +212,17 @@ pub fn foreign_keys(table: &Relation) -> Vec<ForeignKey> {
         let keys = nodes::<pg_sys::ForeignKeyCacheInfo>(pg_sys::RelationGetFKeyList(table.as_ptr()));
         let columns_of = |key: &pg_sys::ForeignKeyCacheInfo| key.conkey[..key.nkeys as usize].to_vec();
         keys.into_iter().map(|key| ForeignKey { columns: columns_of(&*key), referenced: (*key).confrelid }).collect()
+    }
+}
+
+impl Drop for Relation {
+    fn drop(&mut self) {
+        // After a PostgreSQL error, PostgreSQL itself closes the relation when it ends the (sub)transaction. Until
+        // then, the current resource owner may be another one than that of the relation: closing it would be an error.
+        if !std::thread::panicking() {
+            // SAFETY: the relation is dropped only here.
+            unsafe { ManuallyDrop::drop(&mut self.0) };
+        }
     }
 }
 
