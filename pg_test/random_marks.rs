@@ -9,7 +9,7 @@ mod tests {
 
     // The defaults of a guard's criterion.
     const BANDS: usize = simhash::fingerprint::bands::DEFAULT_BANDS;
-    const MIN_RESEMBLANCE: f64 = simhash::fingerprint::resemblance::COPY;
+    const MIN_RESEMBLANCE: f64 = simhash::fingerprint::resemblance::DEFAULT_RESEMBLANCE;
     const MAX_DISTANCE: u32 = 20;
 
     #[derive(Clone, Debug)]

@@ -29,7 +29,7 @@ pub enum Error {
     TooManyRows,
 }
 
-/// A result with an error of this crate by default.
+/// A result whose error is one of this crate, unless another type is given.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl From<TryReserveError> for Error {

@@ -88,7 +88,7 @@ pub fn difference<'py>(
     let texts = [text_argument(a, "a")?, text_argument(b, "b")?];
     let lists = with_texts(a.py(), texts, options, |fingerprinter, [a, b]| difference_of(fingerprinter, a, b))?;
     let fields = ["a", "b"].into_iter().zip(&lists).flat_map(|(side, list)| {
-        let one = list.one() as f64;
+        let one = list.unit_weight() as f64;
         list.iter().map(move |feature| (side, feature.text, feature.weight as f64 / one))
     });
     named_tuples(DIFFERENCE.import(a.py(), "pg_simhash._results", "Difference")?, fields)

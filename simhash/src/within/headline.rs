@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::matches::{MAX_CHANGED, Match, NormalForm, Unit, find_shared_runs};
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
 use crate::fingerprint::Fingerprinter;
-use crate::memory::{collect_exact, filled, push};
+use crate::memory::{collect_exact, push, repeated};
 use crate::ticking::sort;
 
 /// How a headline looks, with the parameters of `ts_headline`.
@@ -81,7 +81,7 @@ fn fragments(matches: &[Match], tokens: usize, style: &Style, tick: &dyn Fn()) -
     let mut longest = collect_exact(matches.len(), matches)?;
     // A text has no more words than bytes, so a number of words and a place take 32 bits each.
     sort(&mut longest, &|mark| u64::from(!mark.words) << 32 | u64::from(mark.content.start), u64::BITS, tick);
-    let mut is_shown = filled(tokens, false, tick)?;
+    let mut is_shown = repeated(tokens, false, tick)?;
     let mut shown = 0;
     for mark in longest {
         let (start, end) = (mark.content.start as usize, mark.content.end as usize);

@@ -1,7 +1,7 @@
 //! Links between the places of a text, of which [`tiles`](super::tiles) make chains.
 
 use crate::error::Result;
-use crate::memory::filled;
+use crate::memory::repeated;
 
 /// For each place, the number of another place. Texts of fewer than 2^24 places are usual, for which three bytes are
 /// enough: a quarter less memory. Others need four.
@@ -17,7 +17,7 @@ impl Links {
     pub fn new(len: usize, tick: &dyn Fn()) -> Result<Self> {
         let width = if len < 1 << 24 { 3 } else { 4 };
         // A link of three bytes is read and written as four, of which the last belongs to the next link.
-        let bytes = filled(len * width + 1, u8::MAX, tick)?;
+        let bytes = repeated(len * width + 1, u8::MAX, tick)?;
         Ok(Self { bytes, width, none: u32::MAX >> (32 - 8 * width) })
     }
 

@@ -15,7 +15,7 @@ use crate::fingerprint::hash::hash;
 use crate::fingerprint::options::{Markup, Options, Tokens};
 use crate::fingerprint::units::emit_units;
 use crate::fingerprint::weight_map::ByHash;
-use crate::memory::{collect_exact, indexes};
+use crate::memory::{collect_exact, numbers_below};
 use crate::text::markup::{Page, text_with_places};
 use crate::text::normalise::normalise_with_edits;
 use crate::text::places::Places;
@@ -88,7 +88,7 @@ pub fn matches(
         return Ok(found);
     }
     NormalForm::new(content, options, tick)?.place(unit, found.iter_mut().map(|found| &mut found.content), tick)?;
-    let mut order = indexes(found.len(), tick)?;
+    let mut order = numbers_below(found.len(), tick)?;
     sort(&mut order, &|index| found[*index as usize].clue.start.into(), u32::BITS, tick);
     let mut clue_ranges = collect_exact(found.len(), order.iter().map(|index| found[*index as usize].clue.clone()))?;
     NormalForm::new(clue, options, tick)?.place(unit, clue_ranges.iter_mut(), tick)?;

@@ -5,20 +5,20 @@
 
 use super::token::{Token, beginning};
 use crate::error::Result;
-use crate::memory::filled;
+use crate::memory::repeated;
 use crate::ticking::ticking;
 
-/// Bits of a set for each beginning of the clue: enough to make it rare that another beginning is in the set by chance.
+/// BitSet of a set for each beginning of the clue: enough to make it rare that another beginning is in the set by chance.
 const SET_BITS: usize = 12;
 /// The most tokens that a beginning needs for the weight of a run: five letters.
 const MAX_TOKENS: usize = 5;
 
 /// A set of numbers.
-pub struct Bits(Vec<u64>);
+pub struct BitSet(Vec<u64>);
 
-impl Bits {
+impl BitSet {
     pub fn new(len: usize, tick: &dyn Fn()) -> Result<Self> {
-        Ok(Self(filled(len / 64 + 1, 0, tick)?))
+        Ok(Self(repeated(len / 64 + 1, 0, tick)?))
     }
 
     pub fn set(&mut self, number: usize) {
@@ -47,7 +47,7 @@ pub fn scaled(hash: u32, end: usize) -> usize {
 
 /// The tokens of a text at which runs may start.
 pub struct Starts {
-    bits: Bits,
+    bits: BitSet,
     /// The most tokens of a beginning.
     span: usize,
     pub is_empty: bool,
@@ -55,7 +55,7 @@ pub struct Starts {
 
 impl Starts {
     fn new(tokens: usize, length: usize, tick: &dyn Fn()) -> Result<Self> {
-        Ok(Self { bits: Bits::new(tokens, tick)?, span: length.max(MAX_TOKENS), is_empty: true })
+        Ok(Self { bits: BitSet::new(tokens, tick)?, span: length.max(MAX_TOKENS), is_empty: true })
     }
 
     fn set(&mut self, start: usize) {
@@ -86,7 +86,7 @@ pub fn shared_starts<T: Token>(
     let mut content = Starts::new(texts[0].len(), length, tick)?;
     let mut clue = Starts::new(texts[1].len(), length, tick)?;
     let bits = SET_BITS * texts[1].len();
-    let (mut of_clue, mut of_both) = (Bits::new(bits, tick)?, Bits::new(bits, tick)?);
+    let (mut of_clue, mut of_both) = (BitSet::new(bits, tick)?, BitSet::new(bits, tick)?);
     beginnings(1).for_each(|(_, hash)| of_clue.set(of_clue.number_of(hash)));
     for (start, hash) in beginnings(0).filter(|(_, hash)| of_clue.has(of_clue.number_of(*hash))) {
         content.set(start);

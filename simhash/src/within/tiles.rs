@@ -22,7 +22,7 @@ use std::mem;
 use std::ops::Range;
 
 use super::links::Links;
-use super::starts::{Bits, Starts, scaled, shared_starts};
+use super::starts::{BitSet, Starts, scaled, shared_starts};
 use super::token::{RUN_WEIGHT, TAKEN_FROM_CLUE, Token, WORD_WEIGHT, beginning};
 use crate::error::Result;
 use crate::memory::push;
@@ -179,7 +179,7 @@ struct LongRuns<'s> {
     most: usize,
     left_out: u64,
     /// Whether a token starts one of these runs. If not, its run is the rest of the run of the token before it.
-    is_first: Bits,
+    is_first: BitSet,
 }
 
 impl LongRuns<'_> {
@@ -296,7 +296,7 @@ impl<'a, T: Token> Tiling<'a, T> {
 
     /// Takes the runs of at least [`LONG`] tokens. The memory suffices for `most` of them at a time.
     fn take_long(&mut self, starts: &Starts, most: usize) -> Result<()> {
-        let is_first = Bits::new(self.content.len(), self.tick)?;
+        let is_first = BitSet::new(self.content.len(), self.tick)?;
         let mut long = LongRuns { starts, longest: BinaryHeap::new(), most, left_out: 0, is_first };
         loop {
             self.search(&mut long, 0..self.content.len())?;

@@ -77,7 +77,7 @@ pub fn reject_weights_of_table(document: CriterionDocument) -> Result<CriterionD
 
 /// A criterion, with the members of `others` that it lacks, as JSON; an error if one of them cannot be read.
 pub fn laid_over(document: &str, others: &str) -> Result<String> {
-    criterion::laid_over(document, others)
+    criterion::merged(document, others)
         .map_err(|invalid| invalid_options(invalid, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION))
 }
 

@@ -57,13 +57,13 @@ impl SearchedFingerprints {
             let layouts =
                 layouts_of(usable.iter().filter(|scoped| scoped.scope == *leading).map(|scoped| &scoped.block));
             let growth = |rows| Growth::new(rows, layout_blocks(&layouts));
-            let nominal = growth(NOMINAL_ROWS).total(max_distance)?;
+            let nominal = growth(NOMINAL_ROWS).remaining_work(max_distance)?;
             if nominal.probes > MAX_PROBES_OF_SEARCH || nominal.entries > MAX_SHARE_OF_ROWS * NOMINAL_ROWS {
                 return Some(Err(too_much_work(table, max_distance)));
             }
             let groups: f64 = leading.iter().map(|&column| distinct_values(table, column, all_rows)).product();
             let rows = all_rows / groups;
-            let total = growth(rows).total(max_distance)?;
+            let total = growth(rows).remaining_work(max_distance)?;
             let leading_scope_positions = scope.positions(leading)?;
             Some(Ok(Self { max_distance, leading_scope_positions, rows, layouts, total }))
         };
