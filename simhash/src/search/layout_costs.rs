@@ -114,6 +114,7 @@ struct CountedSample {
     queries: Vec<u64>,
     /// Number of fingerprints in all groups.
     sampled: u64,
+    /// Number of rows of the table.
     rows: f64,
 }
 

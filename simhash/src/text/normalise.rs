@@ -438,13 +438,13 @@ pub fn remove_accents(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) ->
         if !letter.is_ascii_alphabetic() && alphabet(letter).is_none() {
             continue;
         }
-        let (base, mut end) = (base(letter), start + letter.len_utf8());
-        let mut is_changed = base != letter;
+        let (bare, mut end) = (base(letter), start + letter.len_utf8());
+        let mut is_changed = bare != letter;
         while let Some((at, mark)) = characters.next_if(|(_, c)| !c.is_ascii() && kind(u32::from(*c)) == MARK) {
             (end, is_changed) = (at + mark.len_utf8(), true);
         }
         if is_changed {
-            out.replace(start..end, base.encode_utf8(&mut [0; 4]))?;
+            out.replace(start..end, bare.encode_utf8(&mut [0; 4]))?;
         }
     }
     Ok(())

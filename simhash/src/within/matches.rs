@@ -34,7 +34,6 @@ const MAX_LONG_RUNS: usize = 1 << 20;
 
 /// Consecutive words that a content and a clue share, perhaps with changed words between them. Positions fit 32 bits,
 /// because a text has at most 1 GB.
-/// because a text has at most 1 GB.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match {
     /// Where it stands in the content and in the clue, as both are stored.
@@ -87,7 +86,11 @@ pub fn matches(
     if found.is_empty() {
         return Ok(found);
     }
-    NormalForm::new(content, options, tick)?.place(unit, found.iter_mut().map(|found| &mut found.content), tick)?;
+    NormalForm::new(content, options, tick)?.place(
+        unit,
+        found.iter_mut().map(|Match { content, .. }| content),
+        tick,
+    )?;
     let mut order = numbers_below(found.len(), tick)?;
     sort(&mut order, &|index| found[*index as usize].clue.start.into(), u32::BITS, tick);
     let mut clue_ranges = collect_exact(found.len(), order.iter().map(|index| found[*index as usize].clue.clone()))?;
@@ -130,6 +133,7 @@ pub(super) fn find_shared_runs(
         })?;
     }
     let number_of = |letter| letters.get(&letter).map_or(UNKNOWN, |number| *number as u32);
+    // The largest number that a letter has.
     match letters.len() as u32 + UNKNOWN {
         ..=UNKNOWN | u16::TAKEN.. => tile_texts(fingerprinter, [content, clue], changed, token),
         ..u8::TAKEN => tile_texts(fingerprinter, [content, clue], changed, |letter, _| number_of(letter) as u8),
@@ -187,8 +191,8 @@ fn each_token(
     })
 }
 
-/// Joins runs to matches if at most `most` words differ between them.
-fn join_runs(tiles: impl Iterator<Item = Tile>, most: usize) -> impl Iterator<Item = Match> {
+/// Joins runs to matches if at most `max_changed` words differ between them.
+fn join_runs(tiles: impl Iterator<Item = Tile>, max_changed: usize) -> impl Iterator<Item = Match> {
     let as_match = |Tile { content, clue, length }| {
         let [content, clue, words] = [content, clue, length].map(|number| number as u32);
         Match { content: content..content + words, clue: clue..clue + words, words, changed: 0 }
@@ -199,7 +203,7 @@ fn join_runs(tiles: impl Iterator<Item = Tile>, most: usize) -> impl Iterator<It
         while let Some(run) = runs.peek()
             && let Some(between) = run.clue.start.checked_sub(joined.clue.end)
             && let changed = between.max(run.content.start - joined.content.end)
-            && changed as usize <= most
+            && changed as usize <= max_changed
         {
             (joined.content.end, joined.clue.end) = (run.content.end, run.clue.end);
             (joined.words, joined.changed) = (joined.words + run.words, joined.changed + changed);
@@ -231,7 +235,7 @@ impl<'a> NormalForm<'a> {
                 &without_markup
             }
         };
-        normalise_with_edits(plain, options.case_fold, &mut normal, places.step()?, tick)?;
+        normalise_with_edits(plain, options.case_fold, &mut normal, places.begin_step()?, tick)?;
         drop(without_markup);
         options.ignore.remove(&mut normal, Some(&mut places), tick)?;
         Ok(Self { text, normal, places, tokens: options.tokens })
@@ -254,7 +258,7 @@ impl<'a> NormalForm<'a> {
             }
             number += 1;
             if number == next.end && !is_done {
-                let source = finder.source(start..token.end);
+                let source = finder.find_source(start..token.end);
                 units += unit.count(&self.text[offset..source.start]) as u32;
                 offset = source.start;
                 *next = units..units + unit.count(&self.text[source]) as u32;

@@ -141,8 +141,8 @@ impl Clue {
         self.length.words + self.length.letters == 0
     }
 
-    /// An error for a clue that is too short. A clue without a word is not an error: no text contains it.
-    pub fn too_short(&self) -> Option<ShortClue> {
+    /// The error for a clue that is too short. A clue without a word is no error: no text contains it.
+    pub fn too_short_error(&self) -> Option<ShortClue> {
         (self.found == Found::Few && !self.is_empty()).then_some(ShortClue(self.length))
     }
 }
@@ -172,7 +172,7 @@ pub fn contains(
     share: f64,
 ) -> Result<Result<bool, ShortClue>> {
     let searched = Clue::new(fingerprinter, clue, share)?;
-    if let Some(short) = searched.too_short() {
+    if let Some(short) = searched.too_short_error() {
         return Ok(Err(short));
     }
     let passages = passages(fingerprinter, content)?;
@@ -213,6 +213,7 @@ struct Token {
     is_spaceless: bool,
 }
 
+/// Makes runs of tokens.
 struct Runs<E> {
     is_ascii: bool,
     /// The last tokens; the index is the token's number modulo [`RECENT`].

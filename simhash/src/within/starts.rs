@@ -1,15 +1,15 @@
 //! Where runs may start that two texts share, so that [`tiles`](super::tiles) are not looked for elsewhere.
 //!
 //! A shared run starts with a [`beginning`] that both texts have. So the hashes of all beginnings of one text are put
-//! into a set of bits. Where a beginning of the other text is not in the set, no run starts.
+//! into a Bloom filter with one hash function. Where a beginning of the other text is not in it, no run starts.
 
 use super::token::{Token, beginning};
 use crate::error::Result;
 use crate::memory::repeated;
 use crate::ticking::ticking;
 
-/// BitSet of a set for each beginning of the clue: enough to make it rare that another beginning is in the set by chance.
-const SET_BITS: usize = 12;
+/// Bits of a filter for each beginning of the clue: enough to make it rare that another beginning is in it by chance.
+const FILTER_BITS: usize = 12;
 /// The most tokens that a beginning needs for the weight of a run: five letters.
 const MAX_TOKENS: usize = 5;
 
@@ -33,7 +33,7 @@ impl BitSet {
         self.0[number / 64] >> (number % 64) & 1 != 0
     }
 
-    /// The number that stands for a hash in this set.
+    /// The number that stands for a hash in this set, if the set is a filter of hashes.
     fn number_of(&self, hash: u32) -> usize {
         scaled(hash, 64 * self.0.len())
     }
@@ -85,7 +85,7 @@ pub fn shared_starts<T: Token>(
     };
     let mut content = Starts::new(texts[0].len(), length, tick)?;
     let mut clue = Starts::new(texts[1].len(), length, tick)?;
-    let bits = SET_BITS * texts[1].len();
+    let bits = FILTER_BITS * texts[1].len();
     let (mut of_clue, mut of_both) = (BitSet::new(bits, tick)?, BitSet::new(bits, tick)?);
     beginnings(1).for_each(|(_, hash)| of_clue.set(of_clue.number_of(hash)));
     for (start, hash) in beginnings(0).filter(|(_, hash)| of_clue.has(of_clue.number_of(*hash))) {

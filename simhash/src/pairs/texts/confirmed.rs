@@ -1,4 +1,4 @@
-//! ConfirmedClusters clusters: the connected components of the graph in which near-duplicates are edges.
+//! Confirmed clusters: the connected components of the graph in which near-duplicates are edges.
 
 use super::candidates::Candidates;
 use super::confirmation::Outcome;
