@@ -16,7 +16,6 @@ pub const MAX_FEATURES: usize = 1 << 26;
 /// Most rows in which pairs or clusters are searched: positions have 32 bits, and `u32::MAX` is not a position.
 pub const MAX_ROWS: usize = u32::MAX as usize - 1;
 
-/// An error of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
     OutOfMemory,

@@ -129,10 +129,10 @@ fn texts_have_no_distance() {
 }
 
 #[test]
-fn documents_are_laid_over_others() {
-    let (document, options) = (r#"{"ngram": 2, "bands": 7}"#, r#"{"weights": {"\u0022": 0.50}, "ngram": 3}"#);
+fn omitted_keys_have_the_value_of_defaults() {
+    let (document, defaults) = (r#"{"ngram": 2, "bands": 7}"#, r#"{"weights": {"\u0022": 0.50}, "ngram": 3}"#);
     let all = r#"{"bands": 7, "ngram": 2, "weights": {"\u0022": 0.50}}"#;
-    assert_eq!(merged(document, options), Ok(all.to_owned()));
+    assert_eq!(merged(document, defaults), Ok(all.to_owned()));
     assert_eq!(merged(r#"{"a\"": 1}"#, "{}"), Ok(r#"{"a\"": 1}"#.to_owned()));
 }
 

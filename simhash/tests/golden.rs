@@ -48,7 +48,7 @@ fn fingerprints_match_vectors() {
             assert_eq!(found, entry["containment"].as_f64(), "{name}");
             let lists = difference(&mut fingerprinter, &text, other).expect(&text);
             let of_side = |(side, list): (&str, &FeatureList)| -> Vec<Value> {
-                list.iter().map(|f| json!([side, f.text, f.weight as f64 / list.unit_weight() as f64])).collect()
+                list.iter().map(|of| json!([side, of.text, of.weight as f64 / list.unit_weight() as f64])).collect()
             };
             let found: Vec<Value> = ["a", "b"].into_iter().zip(&lists).flat_map(of_side).collect();
             assert_eq!(Value::from(found), entry["difference"], "{name}");

@@ -41,12 +41,12 @@ fn passages(text: &str, options: &Options) -> Vec<i64> {
         })
         .collect();
     let ends = selected.iter().copied().chain((!runs.is_empty()).then_some(runs.len()));
-    let mut from = -1;
-    for to in ends.map(|run| run as isize).collect::<Vec<_>>() {
-        if to - from > 5 {
-            selected.insert((from + (to - from) / 2) as usize);
+    let mut previous = -1;
+    for run in ends.map(|run| run as isize).collect::<Vec<_>>() {
+        if run - previous > 5 {
+            selected.insert((previous + (run - previous) / 2) as usize);
         }
-        from = to;
+        previous = run;
     }
     let hashes: BTreeSet<i64> = selected.into_iter().map(|run| runs[run].1.cast_signed()).collect();
     hashes.into_iter().collect()

@@ -22,18 +22,30 @@ use simhash::text::ignore::Ignored;
 const AMPLE: usize = 1 << 30;
 const COPIES: TextCriterion = TextCriterion { resemblance: DEFAULT_RESEMBLANCE, bands: 6 };
 
-/// The resemblance of each two rows, the later one first; None unless the rows are near by the definition.
-fn near_pairs(rows: &[Option<&str>], criterion: TextCriterion, options: &Options) -> Vec<Vec<Option<f64>>> {
+/// The resemblance of each two rows by this function, the later row first; None unless they are near by the definition.
+fn near_pairs(
+    rows: &[Option<&str>],
+    criterion: TextCriterion,
+    options: &Options,
+    resemblance: impl Fn(usize, usize) -> Option<f64>,
+) -> Vec<Vec<Option<f64>>> {
     let summaries: Vec<_> = rows.iter().map(|text| summary((*text)?, options, criterion.bands)).collect();
     let resemblance_of_pair = |a: usize, b: usize| {
         let [of_a, of_b] = [a, b].map(|row| summaries[row].as_ref());
         let shares_band = of_a?.bands.iter().zip(&of_b?.bands).any(|(a, b)| a == b);
         let distance = (of_a?.fingerprint ^ of_b?.fingerprint).count_ones();
         let is_candidate = shares_band && distance <= criterion.max_distance();
-        let found = resemblance_of(rows[a]?, rows[b]?, options);
-        found.filter(|found| is_candidate && *found >= criterion.resemblance)
+        is_candidate.then(|| resemblance(a, b)).flatten().filter(|found| *found >= criterion.resemblance)
     };
     (0..rows.len()).map(|b| (0..b).map(|a| resemblance_of_pair(a, b)).collect()).collect()
+}
+
+/// The [`near_pairs`] in less time: each text is read once.
+fn near_pairs_of_sets(rows: &[Option<&str>], criterion: TextCriterion, options: &Options) -> Vec<Vec<Option<f64>>> {
+    let sets: Vec<_> = rows.iter().map(|text| features((*text)?, options)).collect();
+    near_pairs(rows, criterion, options, |a, b| {
+        sets[a].as_ref()?.resemblance_from(sets[b].as_ref()?, criterion.resemblance, &|| ())
+    })
 }
 
 /// For each row, the first row that it is connected to by near pairs.
@@ -142,7 +154,7 @@ proptest! {
     ) {
         let rows: Vec<Option<&str>> = drawn.iter().map(Option::as_deref).collect();
         let criterion = TextCriterion { resemblance: least, bands };
-        let near_pairs = near_pairs(&rows, criterion, &options);
+        let near_pairs = near_pairs(&rows, criterion, &options, |a, b| resemblance_of(rows[a]?, rows[b]?, &options));
         prop_assert_eq!(confirm::<ConfirmedClusters>(&rows, criterion, &options, budget, &|| ()).0, clusters(&near_pairs));
         prop_assert_eq!(confirm::<KeptRows>(&rows, criterion, &options, budget, &|| ()).0, duplicates(&near_pairs));
         let has_feature = |text: &Option<&str>| text.and_then(|text| features(text, &options)).is_some();
@@ -176,20 +188,6 @@ proptest! {
             }
         }
     }
-}
-
-/// The resemblance of each two texts as [`near_pairs`] returns it, in less time: each text is read once.
-fn near_pairs_of_sets(rows: &[Option<&str>], criterion: TextCriterion, options: &Options) -> Vec<Vec<Option<f64>>> {
-    let read = |text: &str| Some((summary(text, options, criterion.bands)?, features(text, options)?));
-    let read: Vec<_> = rows.iter().map(|text| read((*text)?)).collect();
-    let resemblance_of_pair = |a: usize, b: usize| {
-        let ((of_a, set), (of_b, other)) = (read[a].as_ref()?, read[b].as_ref()?);
-        let shares_band = of_a.bands.iter().zip(&of_b.bands).any(|(a, b)| a == b);
-        let distance = (of_a.fingerprint ^ of_b.fingerprint).count_ones();
-        let is_candidate = shares_band && distance <= criterion.max_distance();
-        is_candidate.then(|| set.resemblance_from(other, criterion.resemblance, &|| ())).flatten()
-    };
-    (0..rows.len()).map(|b| (0..b).map(|a| resemblance_of_pair(a, b)).collect()).collect()
 }
 
 /// Letters of one template with up to `own` of `words` other words in their middle. One in three is a copy of an
@@ -251,7 +249,7 @@ fn lighter_texts_match_oracle() {
     assert_eq!(confirm::<KeptRows>(&rows, COPIES, &options, AMPLE, &|| ()).0, duplicates(&near_pairs));
 }
 
-/// More rows share a band than the sketches are compared of.
+/// So many rows share a band that not all of their sketches are compared.
 #[test]
 fn finds_copies_among_many_refuted() {
     let mut random = Random(17);
@@ -266,7 +264,7 @@ fn finds_copies_among_many_refuted() {
     assert!(found == expected && read > 4096, "{read} read");
 }
 
-/// Texts of many features are sorted in parts, and compared in strides.
+/// Texts of many features are sorted in parts, and ticks interrupt their comparison.
 #[test]
 fn long_texts_match_oracle() {
     let mut random = Random(3);

@@ -80,7 +80,7 @@ proptest! {
         prop_assert_eq!(tiles(content, clue, 2), expected);
     }
 
-    /// Tokens may have any number of bytes. The content has letters that the clue does not have.
+    /// Tokens may have one, two or four bytes. The content has letters that the clue does not have.
     #[test]
     fn tiles_of_letters_match_definition(
         content in prop::collection::vec(1..5u32, 0..200),

@@ -30,7 +30,6 @@ pub enum PairStorage {
     Apart,
 }
 
-/// The kind of the hashes in a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum BatchKind {
     Features,

@@ -94,7 +94,6 @@ impl FeatureTable {
         features.chain((self.zero_count > 0).then(|| (0, self.count(0))))
     }
 
-    /// The number of distinct features.
     pub fn distinct(&self) -> usize {
         self.distinct
     }

@@ -59,7 +59,6 @@ impl NumberList {
         Ok(numbers)
     }
 
-    /// A hash of the numbers.
     pub fn digest(self) -> u64 {
         self.count ^ self.hash
     }

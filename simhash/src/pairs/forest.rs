@@ -33,7 +33,6 @@ impl Forest {
         self.0[child as usize] = root;
     }
 
-    /// The root of each node.
     pub fn into_roots(mut self, tick: &dyn Fn()) -> Vec<u32> {
         for node in ticking(0..self.0.len(), tick) {
             self.0[node] = self.root(node as u32);

@@ -52,7 +52,6 @@ impl FingerprintSample {
         &self.fingerprints
     }
 
-    /// The number of fingerprints that were added.
     pub fn added(&self) -> u64 {
         self.added
     }

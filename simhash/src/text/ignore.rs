@@ -129,17 +129,17 @@ pub const WORD_TLDS: &str = "at au be es eu id il in is it ke ma me my no pe sa 
 
 fn remove_urls(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<()> {
     let bytes = normal.as_bytes();
-    let (mut removed_to, mut checked) = (0, 0);
+    let (mut removed_to, mut checked_to) = (0, 0);
     for at in ticking(0..bytes.len(), tick) {
         if at < removed_to {
             continue;
         }
         let address = match bytes[at] {
             b'@' => named_address(normal, removed_to, at),
-            b'.' if at >= checked => {
-                let (end, domain) = domain(normal, removed_to, checked.max(removed_to), at);
-                checked = end;
-                domain
+            b'.' if at >= checked_to => {
+                let (end, found) = domain(normal, removed_to, checked_to.max(removed_to), at);
+                checked_to = end;
+                found
             }
             _ => url_start(bytes, removed_to, at).map(|start| start..url_end(bytes, at)),
         };

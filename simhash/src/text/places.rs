@@ -74,7 +74,6 @@ struct Edit {
 }
 
 impl Places {
-    /// Begins the next step.
     pub fn begin_step(&mut self) -> Result<&mut Edits> {
         push(&mut self.0, Edits::default())?;
         let last = self.0.len() - 1;

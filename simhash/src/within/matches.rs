@@ -86,11 +86,8 @@ pub fn matches(
     if found.is_empty() {
         return Ok(found);
     }
-    NormalForm::new(content, options, tick)?.place(
-        unit,
-        found.iter_mut().map(|Match { content, .. }| content),
-        tick,
-    )?;
+    let content_ranges = found.iter_mut().map(|Match { content, .. }| content);
+    NormalForm::new(content, options, tick)?.place(unit, content_ranges, tick)?;
     let mut order = numbers_below(found.len(), tick)?;
     sort(&mut order, &|index| found[*index as usize].clue.start.into(), u32::BITS, tick);
     let mut clue_ranges = collect_exact(found.len(), order.iter().map(|index| found[*index as usize].clue.clone()))?;

@@ -80,7 +80,6 @@ pub struct Clue {
     pub found: Found,
 }
 
-/// How long a clue is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Length {
     pub words: usize,
@@ -213,7 +212,6 @@ struct Token {
     is_spaceless: bool,
 }
 
-/// Makes runs of tokens.
 struct Runs<E> {
     is_ascii: bool,
     /// The last tokens; the index is the token's number modulo [`RECENT`].

@@ -13,7 +13,6 @@ const FILTER_BITS: usize = 12;
 /// The most tokens that a beginning needs for the weight of a run: five letters.
 const MAX_TOKENS: usize = 5;
 
-/// A set of numbers.
 pub struct BitSet(Vec<u64>);
 
 impl BitSet {

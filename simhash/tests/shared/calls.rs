@@ -5,7 +5,7 @@ use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::fingerprint::{Fingerprinter, Scratch, Summary};
 
-/// What `read` reads from texts by these options. No limit is reached, and memory suffices.
+/// Calls `read` with a fingerprinter that has these options and new memory. Panics on an error.
 pub fn with_fingerprinter<T>(options: &Options, read: impl FnOnce(&mut Fingerprinter) -> Result<T>) -> T {
     read(&mut Fingerprinter::new(&mut Scratch::default(), options, &|| ())).expect("memory suffices")
 }

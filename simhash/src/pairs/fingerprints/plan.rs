@@ -100,12 +100,10 @@ impl Plan {
     }
 }
 
-/// Cost of comparing all pairs of `len` fingerprints.
 pub fn compare_all_cost(len: f64) -> f64 {
     len * ROW_NS + len * len / 2.0 * COMPARE_NS
 }
 
-/// Cost of partitioning `len` fingerprints by one block.
 pub fn scatter_cost(len: f64) -> f64 {
     len * if len < CACHED_ROWS as f64 { SCATTER_NS } else { FAR_SCATTER_NS }
 }

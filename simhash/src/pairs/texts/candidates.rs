@@ -73,7 +73,6 @@ impl Candidates {
         self.rows.len()
     }
 
-    /// Whether two candidates share a bucket.
     pub fn share_bucket(&self, a: usize, b: usize) -> bool {
         self.buckets.iter().any(|Buckets { numbers, .. }| numbers[a] == numbers[b] && numbers[a] != NO_BUCKET)
     }
@@ -100,7 +99,6 @@ pub struct BucketFinder<'a> {
     /// sketches.
     refuted: Vec<u32>,
     refuted_sketches: Vec<DifferenceSketch>,
-    /// The items of the bucket.
     in_bucket: Vec<u32>,
 }
 

@@ -72,7 +72,6 @@ pub struct Confirmation<O> {
     steps: usize,
 }
 
-/// The candidates that are held.
 struct Held {
     candidates: Vec<HeldCandidate>,
     features: Vec<FeatureSet>,

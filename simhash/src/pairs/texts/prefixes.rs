@@ -25,6 +25,7 @@ const NO_ENTRY: u32 = u32::MAX;
 const END: u64 = u64::MAX;
 
 /// The prefixes of sets of features, by the features.
+#[derive(Default)]
 pub struct PrefixIndex {
     /// The least resemblance of the sets that are found.
     least: f64,
@@ -48,7 +49,6 @@ pub struct PrefixIndex {
     prefix_keys: Vec<u64>,
 }
 
-/// A list of entries.
 #[derive(Clone, Copy)]
 struct List {
     /// The last entry.
@@ -81,20 +81,8 @@ struct Set {
 
 impl PrefixIndex {
     pub fn new(least: f64, tick: &dyn Fn()) -> Result<Self> {
-        Ok(Self {
-            least,
-            counts: repeated(COUNTS, 0, tick)?,
-            levels: repeated(COUNTS, 0, tick)?,
-            lists: HashMap::new(),
-            entries: Vec::new(),
-            sets: Vec::new(),
-            keys: Vec::new(),
-            feature_count: 0,
-            entries_read: 0,
-            next_order_at: 0,
-            prefix: Vec::new(),
-            prefix_keys: Vec::new(),
-        })
+        let (counts, levels) = (repeated(COUNTS, 0, tick)?, repeated(COUNTS, 0, tick)?);
+        Ok(Self { least, counts, levels, ..Self::default() })
     }
 
     /// Adds a set, which the caller knows by this number.

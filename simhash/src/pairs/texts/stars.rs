@@ -14,8 +14,7 @@ const MAX_STARS: usize = 128;
 /// More than the rounding errors of resemblances.
 const ROUNDING: f64 = 1e-9;
 
-/// The stars of all candidates. A star is a group of candidates: its middle, and rays that are near the middle. The
-/// middle was compared with all later candidates.
+/// The stars of all candidates. The middle of a star was compared with all later candidates.
 pub struct Stars {
     /// A tree for the candidates that are connected by the near pairs that were found so far.
     pub forest: Forest,

@@ -160,7 +160,6 @@ struct TextEmitter<'a> {
 /// name is cut to it.
 const MAX_NAME_BYTES: usize = 11;
 
-/// The tag that is being read.
 #[derive(Clone, Copy, Default)]
 struct Tag {
     /// The name, in small letters, which may be cut.

@@ -46,7 +46,6 @@ pub struct Page {
     sections: usize,
 }
 
-/// The attribute that is being read.
 #[derive(Default)]
 pub(super) struct Attribute {
     pub name: Prefix,
