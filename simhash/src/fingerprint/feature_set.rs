@@ -10,8 +10,8 @@ use crate::ticking::{ITEMS_BETWEEN_TICKS, sort, ticking};
 /// Features that are compared before it is checked again whether the resemblance can still be reached.
 const FEATURES_BETWEEN_CHECKS: usize = 32;
 
-/// The features and pairs of neighbouring features of a text that has some. Takes 8 bytes for each, or 16 if the options
-/// weigh features.
+/// The features and pairs of neighbouring features of a text that has some. Takes 8 bytes for each, or 16 if the
+/// options weigh features.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FeatureSet {
     pub fingerprint: u64,

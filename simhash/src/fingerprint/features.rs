@@ -222,8 +222,8 @@ impl CaseFold {
     pub const ASCII: Self = Self { case_bits: CASE_BITS, non_ascii_bits: HIGH_BITS };
 }
 
-/// Passes `emit` a word with its hash: a word that [`bytes_at`] does not read (it has more than eight bytes, or the text
-/// has fewer), or a word that is not ASCII in a text that may have capitals. `folded` is memory for the small letters.
+/// Passes `emit` a word with its hash: a word that [`bytes_at`] does not read (it has more than eight bytes, or the
+/// text has fewer), or one that is not ASCII in a text that may have capitals. `folded` is memory for small letters.
 #[inline(never)]
 pub(super) fn emit_word<T>(
     word: &[u8],

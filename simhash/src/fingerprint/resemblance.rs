@@ -6,8 +6,8 @@ use super::weighted::WeightedFeatures;
 use crate::error::{Error, Result};
 use crate::ticking::ticking;
 
-/// The least resemblance of near-duplicates by default. It was chosen by measurements of news, licences, laws and manual
-/// pages (`docs/accuracy.md`).
+/// The least resemblance of near-duplicates by default, chosen by measurements of news, licences, laws and manual pages
+/// (`docs/accuracy.md`).
 pub const DEFAULT_RESEMBLANCE: f64 = 0.84;
 
 /// The Jaccard resemblance of two texts, 0 to 1, over the features that their fingerprints are made of and the pairs of
@@ -73,8 +73,8 @@ impl Prepared {
         let features = &self.features.table;
         let own = features.distinct() as u128;
         let (mut common, mut only_in_other, mut is_out_of_reach) = (0u128, 0u128, false);
-        // Features are looked up as they are read. A scan of the slots of a finished table would take longer: most slots
-        // are free, and branches on free slots are mispredicted.
+        // Features are looked up as they are read. A scan of the slots of a finished table would take longer: most are
+        // free, and branches on free slots are mispredicted.
         let count_batch = |hashes: &[u64]| {
             let common_in_batch = hashes.iter().filter(|hash| features.contains(**hash)).count();
             common += common_in_batch as u128;

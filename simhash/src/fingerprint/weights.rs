@@ -35,8 +35,8 @@ const LOG: [u16; 256] = {
 };
 
 /// Computes [`log_weight`] in integers: the binary logarithm to 40 fraction bits by repeated squaring (Knuth, TAOCP 1,
-/// section 1.2.2, the method of exercise 25), times ln 2. Exact for every `u32`: `tests/weights.rs` checks each count at
-/// which the result steps.
+/// section 1.2.2, the method of exercise 25), times ln 2. Exact for every `u32`: `tests/weights.rs` checks each count
+/// at which the result steps.
 const fn compute_log(count: u32) -> u32 {
     const FRACTION_BITS: u32 = 40;
     const LN_2: u128 = 0xB172_17F7_D1CF_79AB; // ln 2 in 64 fraction bits

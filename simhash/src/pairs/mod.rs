@@ -1,8 +1,8 @@
 //! All near pairs of many [`fingerprints`], and the clusters of many fingerprints or [`texts`]. All are exact.
 //!
-//! [`Pairs`] iterates over the near pairs of fingerprints, [`clusters`] returns their clusters, [`representatives`] those
-//! of texts in memory, and [`Confirmation`] those of texts that a caller has on disk. [`components()`] joins pairs that
-//! come from many searches, by ids of any kind. The clusters are the trees of a [`forest`].
+//! [`Pairs`] iterates over the near pairs of fingerprints, and [`clusters`] returns their clusters, [`representatives`]
+//! those of texts in memory, [`Confirmation`] those of texts that a caller has on disk. [`components()`] joins pairs
+//! that come from many searches, by ids of any kind. The clusters are the trees of a [`forest`].
 
 mod components;
 mod fingerprints;

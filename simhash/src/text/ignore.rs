@@ -164,8 +164,8 @@ fn named_address(normal: &str, min_start: usize, at: usize) -> Option<Range<usiz
 
 /// Reads the labels around the point at byte `at`. Returns where they end and, if they are a domain, where it stands,
 /// with its path. A domain has at least two labels, of which the last is one of [`TLDS`] or stands before a path; or at
-/// least three, of which the last is one of [`WORD_TLDS`]. The first label starts at or after byte `min_start`. The last
-/// address has been removed up to `removed_to`.
+/// least three, of which the last is one of [`WORD_TLDS`]. The first label starts at or after byte `min_start`. The
+/// address before it has been removed up to `removed_to`.
 fn domain(normal: &str, removed_to: usize, min_start: usize, at: usize) -> (usize, Option<Range<usize>>) {
     let is_in_label = |c: char| is_in_word(c) || c == '-';
     let (mut rest, mut last, mut points) = (&normal[at..], "", 0);

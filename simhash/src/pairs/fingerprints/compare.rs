@@ -59,7 +59,7 @@ impl Iterator for RowPairs {
 }
 
 /// Finds the next columns of a row that are within `max_distance` of it. Returns None at the end, when
-/// [`Cursor::is_done`] is true, or after about `work` pairs. Subtracts the number of pairs that it compares from `work`.
+/// [`Cursor::is_done`] is true, or after about `work` pairs. Subtracts the number of compared pairs from `work`.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512vpopcntdq+popcnt", "x86_64+avx2+popcnt", "x86_64+popcnt"))]
 pub fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, work: &mut usize) -> Option<RowPairs> {
     let max_distance = u64::from(max_distance);

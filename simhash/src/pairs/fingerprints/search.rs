@@ -78,7 +78,7 @@ struct Level {
     budget: u32,
     worths: Worths,
     blocks: Vec<PartitionBlock>,
-    /// Where the sizes of its buckets begin in [`PairSearch::bucket_sizes`]. The sizes of block i begin i * `stride` later.
+    /// Where the sizes of its buckets begin in [`PairSearch::bucket_sizes`]; those of block i begin i * `stride` later.
     first_size: usize,
     stride: usize,
     /// The block that the slice is partitioned by, its next bucket, and where that bucket begins.

@@ -220,8 +220,8 @@ impl<O: Outcome> Confirmation<O> {
         Ok(left_out)
     }
 
-    /// Adds to the compared candidates those in large buckets: those that the prefixes find, or all if the prefixes would take
-    /// longer.
+    /// Adds to the compared candidates those in large buckets: those that the prefixes find, or all if the prefixes
+    /// would take longer.
     fn list_by_prefixes(&mut self, features: &FeatureSet, tick: &dyn Fn()) -> Result<()> {
         let Self { candidates, outcome, held, position, compared, in_large_buckets, .. } = self;
         let Some(prefixes) = &mut held.prefixes else { return Ok(()) };
