@@ -274,8 +274,8 @@ fn each_with_previous(
 
 /// The weight of a feature of `frequency` of `texts` texts, in fifths.
 fn weight_in_fifths(texts: usize, frequency: u32) -> u8 {
-    let weight = |frequency: u32| (texts as f64 / (1.0 + f64::from(frequency))).ln().max(0.0).ln_1p();
-    let (weight, largest) = (weight(frequency), weight(1));
+    let unscaled = |frequency: u32| (texts as f64 / (1.0 + f64::from(frequency))).ln().max(0.0).ln_1p();
+    let (weight, largest) = (unscaled(frequency), unscaled(1));
     let share = if largest > 0.0 { weight / largest } else { 1.0 };
     (share * f64::from(WEIGHT_LEVELS)).round().max(1.0) as u8
 }

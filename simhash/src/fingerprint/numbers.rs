@@ -158,9 +158,9 @@ impl<F: FnMut(&str) -> Result<()>> NumberSink<'_, F> {
         self.canonical.clear();
         self.canonical.try_reserve(letters.len() + 2 * written.len() + 2)?;
         // A dash between a word or a number and this number is a hyphen.
-        let mut before = before.chars().rev();
-        let is_negative = before.next().is_some_and(|c| DASHES.contains(&c))
-            && before.next().is_none_or(|c| kind(c.into()) == SEPARATOR && !DASHES.contains(&c));
+        let mut backwards = before.chars().rev();
+        let is_negative = backwards.next().is_some_and(|c| DASHES.contains(&c))
+            && backwards.next().is_none_or(|c| kind(c.into()) == SEPARATOR && !DASHES.contains(&c));
         self.canonical.extend(is_negative.then_some('-'));
         self.canonical.push_str(if written.contains(['.', ',']) { "" } else { letters });
         canonicalise(&written, &mut self.canonical);

@@ -24,7 +24,7 @@ impl Worths {
     /// The worths in a sample that is evenly spaced in the slice.
     pub fn from_sample(fingerprints: &[u64]) -> Self {
         let count = fingerprints.len().min(SAMPLE_ROWS);
-        // Byte i of sum j counts the ones of bit 8 * i + j.
+        // Byte i of sum j counts the ones in bit 8 * i + j.
         let mut sums = [0u64; 8];
         for index in 0..count {
             let fingerprint = fingerprints[index * fingerprints.len() / count];

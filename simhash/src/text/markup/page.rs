@@ -31,7 +31,7 @@ const VOID: [&[u8]; 13] =
 /// The state of reading a page.
 #[derive(Default)]
 pub struct Page {
-    /// The last attribute of the tag that is being read, and the attributes of the tag before it.
+    /// The last attribute of the tag that is being read, and all attributes of this tag so far.
     pub(super) attribute: Attribute,
     attributes: Attributes,
     /// The open element that is dropped, the open `main` and the open `article`: each the outermost one.
