@@ -9,7 +9,7 @@ mod tests {
 
     // The default criterion of a guard.
     const BANDS: usize = simhash::fingerprint::bands::DEFAULT_BANDS;
-    const MIN_RESEMBLANCE: f64 = simhash::fingerprint::resemblance::COPY;
+    const MIN_RESEMBLANCE: f64 = simhash::fingerprint::resemblance::DEFAULT_RESEMBLANCE;
     const MAX_DISTANCE: u32 = 20;
 
     #[derive(Clone, Debug)]

@@ -161,6 +161,7 @@ fn alphabet(c: char) -> Option<&'static str> {
     }
 }
 
+/// The kind of a character, as class_bits.rs defines it.
 fn kind(c: char) -> u8 {
     const SPACELESS_SCRIPTS: [Script; 7] =
         [Script::Han, Script::Hiragana, Script::Katakana, Script::Thai, Script::Lao, Script::Khmer, Script::Myanmar];
@@ -211,10 +212,10 @@ fn main() {
     writeln!(source, "static CLASSES: [u8; {}] = {blocks:?};", blocks.len()).unwrap();
     let mut alphabets: Vec<(char, char, &str)> = Vec::new();
     for c in (0..CODE_POINTS).filter_map(character) {
-        let Some(alphabet) = alphabet(c) else { continue };
+        let Some(name) = alphabet(c) else { continue };
         match alphabets.last_mut() {
-            Some((_, last, of_last)) if *of_last == alphabet && u32::from(*last) + 1 == u32::from(c) => *last = c,
-            _ => alphabets.push((c, c, alphabet)),
+            Some((_, last, of_last)) if *of_last == name && u32::from(*last) + 1 == u32::from(c) => *last = c,
+            _ => alphabets.push((c, c, name)),
         }
     }
     writeln!(source, "static ALPHABETS: [(char, char, Alphabet); {}] = [", alphabets.len()).unwrap();

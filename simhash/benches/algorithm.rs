@@ -60,7 +60,7 @@ impl Set {
         self.seconds.push(start.elapsed().as_secs_f64() / passes as f64);
     }
 
-    /// Sorts the times of the runs and prints the results.
+    /// Prints the results. Sorts the times of the runs.
     fn report(&mut self) {
         self.seconds.sort_by(f64::total_cmp);
         let speed = |seconds: f64| self.bytes as f64 / 1e6 / seconds;

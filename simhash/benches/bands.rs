@@ -65,8 +65,7 @@ fn report_set(name: &str, texts: &[String]) {
     for (min_resemblance, shown) in SHOWN {
         let near: Vec<_> = pairs.iter().filter(|(.., resemblance)| *resemblance >= min_resemblance).collect();
         let is_found = |a: usize, b: usize, bands: usize| {
-            let [a, b] = [a, b].map(|text| summaries[text].as_ref().map_or(&[][..], |found| &found.bands[..bands]));
-            a.iter().zip(b).any(|(a, b)| a == b)
+            summaries[a].as_ref().zip(summaries[b].as_ref()).is_some_and(|(a, b)| a.shares_band(b, bands))
         };
         let figures = shown.map(|bands| {
             let found = near.iter().filter(|(a, b, _)| is_found(*a, *b, bands)).count();

@@ -26,9 +26,9 @@ const MIN_EXCERPTS: u64 = 2;
 const MAX_EXCERPTS: u64 = 8;
 const MAX_EXCERPT_LENGTH: usize = 500;
 /// One in this many texts is an edit of another.
-const TEXTS_PER_EDIT: u64 = 4;
-/// An edit replaces each word with a chance of at most one in this number.
-const WORDS_PER_REPLACEMENT: u64 = 50;
+const ONE_EDIT_IN: u64 = 4;
+/// An edit replaces each word with a chance of at most one in this many.
+const ONE_REPLACEMENT_IN: u64 = 50;
 
 fn main() -> ExitCode {
     let arguments = documents::arguments();
@@ -87,7 +87,7 @@ impl RandomTexts {
     /// The text with this number, which is another one for each attempt.
     fn draw(&self, number: u64, attempt: u64) -> String {
         let mut random = Random(xxh3_64_with_seed(&number.to_le_bytes(), attempt));
-        if number > 1 && random.below(TEXTS_PER_EDIT) == 0 {
+        if number > 1 && random.below(ONE_EDIT_IN) == 0 {
             let original = 1 + random.below(number - 1);
             return self.edit(&self.draw(original, 0), &mut random);
         }
@@ -101,7 +101,7 @@ impl RandomTexts {
     }
 
     fn edit(&self, text: &str, random: &mut Random) -> String {
-        let per_million = random.below(1_000_000 / WORDS_PER_REPLACEMENT);
+        let per_million = random.below(1_000_000 / ONE_REPLACEMENT_IN);
         let mut edited = String::with_capacity(text.len());
         for word in text.split_inclusive(char::is_whitespace) {
             if random.below(1_000_000) < per_million {

@@ -59,7 +59,6 @@ fn main() {
     }
 }
 
-/// `count` fingerprints of a kind.
 fn fingerprints(kind: &str, count: usize) -> Vec<u64> {
     let mut random = Random(count as u64);
     let mut all: Vec<u64> = Vec::with_capacity(count);

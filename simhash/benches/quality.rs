@@ -13,9 +13,9 @@
 //! share of the pairs whose J is .9 or more that are found.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
-use std::{fmt, io};
 
 use simhash::distance::hamming;
 use simhash::fingerprint::options::Options;
@@ -27,7 +27,6 @@ mod documents;
 const MIN_RIGHT: f64 = 0.8;
 /// A pair of at least this J should be found.
 const MIN_EXPECTED: f64 = 0.9;
-/// The distances that are shown.
 const SHOWN_DISTANCES: std::ops::RangeInclusive<i32> = 1..=8;
 /// The options that are measured, the default first.
 const OPTIONS: [&str; 6] = [
@@ -67,7 +66,7 @@ fn report_set(set: &Set) {
     println!("precision / recall within 1 to 8 bits");
     for options in OPTIONS {
         let pairs = near_pairs(set, &Options::from_json(options).expect("valid options"));
-        let figures = SHOWN_DISTANCES.map(|distance| Figures::within(set, &pairs, distance).to_string());
+        let figures = SHOWN_DISTANCES.map(|distance| precision_and_recall(set, &pairs, distance));
         println!("{options:<32}{}", figures.collect::<Vec<_>>().join("  "));
     }
     println!();
@@ -96,25 +95,13 @@ fn near_pairs(set: &Set, options: &Options) -> Vec<Pair> {
     pairs
 }
 
-struct Figures {
-    precision: f64,
-    recall: f64,
-}
-
-impl Figures {
-    /// The figures of the pairs within a distance.
-    fn within(set: &Set, pairs: &[Pair], distance: i32) -> Self {
-        let found: Vec<f64> = pairs.iter().filter(|pair| pair.distance <= distance).map(|pair| pair.j).collect();
-        let from = |min_j: f64| found.iter().filter(|j| **j >= min_j).count();
-        let (right, expected) = (from(MIN_RIGHT), from(MIN_EXPECTED));
-        Self { precision: share(right, found.len()), recall: share(expected, set.pairs_from(MIN_EXPECTED)) }
-    }
-}
-
-impl fmt::Display for Figures {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.3}/{:.3}", self.precision, self.recall)
-    }
+/// Precision and recall of the pairs within a distance.
+fn precision_and_recall(set: &Set, pairs: &[Pair], distance: i32) -> String {
+    let found: Vec<f64> = pairs.iter().filter(|pair| pair.distance <= distance).map(|pair| pair.j).collect();
+    let count_from = |min_j: f64| found.iter().filter(|j| **j >= min_j).count();
+    let precision = share(count_from(MIN_RIGHT), found.len());
+    let recall = share(count_from(MIN_EXPECTED), set.pairs_from(MIN_EXPECTED));
+    format!("{precision:.3}/{recall:.3}")
 }
 
 fn share(part: usize, whole: usize) -> f64 {

@@ -1,7 +1,6 @@
 //! The criterion by which two texts are near-duplicates, and the JSON document in which users write it.
 //!
-//! A document says what a near-duplicate is. It has the same form for a search, a guard and a cluster. `{}` is the
-//! default.
+//! The document has the same form for a search, a guard and a cluster. `{}` is the default.
 
 use serde_json::Value;
 
@@ -10,7 +9,7 @@ use crate::error::Result;
 use crate::fingerprint::bands::{DEFAULT_BANDS, MAX_BANDS};
 use crate::fingerprint::invalid_options::InvalidOptions;
 use crate::fingerprint::options::{Options, members};
-use crate::fingerprint::resemblance::{COPY, Prepared};
+use crate::fingerprint::resemblance::{DEFAULT_RESEMBLANCE, Prepared};
 use crate::fingerprint::{Fingerprinter, Summary};
 
 /// When two texts are near-duplicates: they share one of their first [bands](crate::fingerprint::bands), the distance
@@ -162,7 +161,7 @@ impl CriterionDocument {
     /// The criterion for texts; None if `"resemblance": null` says that the fingerprints decide.
     pub fn texts(&self) -> Option<TextCriterion> {
         let resemblance = match self.resemblance {
-            LeastResemblance::Default => COPY,
+            LeastResemblance::Default => DEFAULT_RESEMBLANCE,
             LeastResemblance::Given(least) => least,
             LeastResemblance::Off => return None,
         };
@@ -183,12 +182,12 @@ impl CriterionDocument {
     }
 }
 
-/// Merges two documents, of a criterion or of options. If both have a key, the value in `document` counts.
-pub fn laid_over(document: &str, other: &str) -> Result<String, InvalidOptions> {
-    let mut all = members(other)?;
+/// A document of a criterion, or of options, with the keys of `defaults` that it omits.
+pub fn merged(document: &str, defaults: &str) -> Result<String, InvalidOptions> {
+    let mut all = members(defaults)?;
     all.extend(members(document).map_err(InvalidOptions::in_criterion)?);
-    let all: Vec<_> = all.into_iter().map(|(key, value)| format!("{}: {}", Value::from(key), value.get())).collect();
-    Ok(format!("{{{}}}", all.join(", ")))
+    let written = all.into_iter().map(|(key, value)| format!("{}: {}", Value::from(key), value.get()));
+    Ok(format!("{{{}}}", written.collect::<Vec<_>>().join(", ")))
 }
 
 fn read_bands(value: &str) -> Result<usize, &'static str> {

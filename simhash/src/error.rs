@@ -16,7 +16,6 @@ pub const MAX_FEATURES: usize = 1 << 26;
 /// Most rows in which pairs or clusters are searched: positions have 32 bits, and `u32::MAX` is not a position.
 pub const MAX_ROWS: usize = u32::MAX as usize - 1;
 
-/// An error of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
     OutOfMemory,
@@ -29,7 +28,7 @@ pub enum Error {
     TooManyRows,
 }
 
-/// A result with an error of this crate by default.
+/// A result whose error is one of this crate, unless another type is given.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl From<TryReserveError> for Error {

@@ -13,7 +13,6 @@ pub const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
 pub struct Random(pub u64);
 
 impl Random {
-    /// The next number, of 64 bits.
     pub const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(GOLDEN_RATIO);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -21,7 +20,6 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// A number below `end`.
     pub fn below(&mut self, end: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }

@@ -5,7 +5,7 @@ mod shared;
 use proptest::prelude::*;
 use proptest::sample::select;
 use shared::connected::connected;
-use simhash::pairs::{self, Compare, Rows};
+use simhash::pairs::{self, CompareIds, Rows};
 use simhash::random::Random;
 
 /// How ids are ordered: by a key that is the whole id, by its upper bits and then by comparison, or by comparison only.
@@ -27,7 +27,7 @@ fn components(ids: &[u64], kind: &str, tick: &dyn Fn()) -> impl Iterator<Item = 
         keys.push(Some(key)).expect("memory suffices");
     }
     let compare = |a: u32, b: u32| ids[a as usize].cmp(&ids[b as usize]);
-    let compare: Option<Compare> = if kind == "whole" { None } else { Some(&compare) };
+    let compare: Option<CompareIds> = if kind == "whole" { None } else { Some(&compare) };
     pairs::components(keys, compare, tick).expect("memory suffices")
 }
 

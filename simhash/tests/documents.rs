@@ -1,9 +1,9 @@
 //! Options and criteria are read from JSON documents.
 
-use simhash::criterion::{CriterionDocument, TextCriterion, laid_over};
+use simhash::criterion::{CriterionDocument, TextCriterion, merged};
 use simhash::fingerprint::invalid_options::{CRITERION_KEYS, InvalidOptions, OPTION_KEYS, Reason};
 use simhash::fingerprint::options::Options;
-use simhash::fingerprint::resemblance::COPY;
+use simhash::fingerprint::resemblance::DEFAULT_RESEMBLANCE;
 
 /// Reads the value of an option. The error is the part of the value that is wrong.
 fn option(key: &str, value: &str) -> Result<Options, String> {
@@ -98,7 +98,7 @@ fn read(document: &str) -> CriterionDocument {
 #[test]
 fn texts_have_no_distance() {
     let texts = |resemblance, bands| Ok(TextCriterion { resemblance, bands });
-    assert_eq!(read("{}").for_texts(), texts(COPY, 6));
+    assert_eq!(read("{}").for_texts(), texts(DEFAULT_RESEMBLANCE, 6));
     assert_eq!(read(r#"{"resemblance": 0.7, "ngram": 2}"#).for_texts(), texts(0.7, 12));
     assert_eq!(read(r#"{"resemblance": 0.6}"#).for_texts(), texts(0.6, 24));
     assert_eq!(read(r#"{"resemblance": 0.5, "bands": 9}"#).for_texts(), texts(0.5, 9));
@@ -129,11 +129,11 @@ fn texts_have_no_distance() {
 }
 
 #[test]
-fn documents_are_laid_over_others() {
-    let (document, options) = (r#"{"ngram": 2, "bands": 7}"#, r#"{"weights": {"\u0022": 0.50}, "ngram": 3}"#);
+fn omitted_keys_have_the_value_of_defaults() {
+    let (document, defaults) = (r#"{"ngram": 2, "bands": 7}"#, r#"{"weights": {"\u0022": 0.50}, "ngram": 3}"#);
     let all = r#"{"bands": 7, "ngram": 2, "weights": {"\u0022": 0.50}}"#;
-    assert_eq!(laid_over(document, options), Ok(all.to_owned()));
-    assert_eq!(laid_over(r#"{"a\"": 1}"#, "{}"), Ok(r#"{"a\"": 1}"#.to_owned()));
+    assert_eq!(merged(document, defaults), Ok(all.to_owned()));
+    assert_eq!(merged(r#"{"a\"": 1}"#, "{}"), Ok(r#"{"a\"": 1}"#.to_owned()));
 }
 
 #[test]

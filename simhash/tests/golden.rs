@@ -13,12 +13,12 @@ mod oracle;
 use entries::{entries, text};
 use serde_json::{Value, json};
 use simhash::fingerprint::difference::{containment, difference};
-use simhash::fingerprint::feature_list::FeatureList;
+use simhash::fingerprint::feature_list::{Feature, FeatureList};
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::search::blocks::{Block, Probed, radius};
-use simhash::within::matches::{MAX_CHANGED, Unit, coverage, matches};
+use simhash::within::matches::{MAX_CHANGED, Match, Unit, coverage, matches};
 use simhash::within::passages::{contains, passages as passages_of};
 
 fn options(entry: &Value) -> Options {
@@ -48,7 +48,8 @@ fn fingerprints_match_vectors() {
             assert_eq!(found, entry["containment"].as_f64(), "{name}");
             let lists = difference(&mut fingerprinter, &text, other).expect(&text);
             let of_side = |(side, list): (&str, &FeatureList)| -> Vec<Value> {
-                list.iter().map(|f| json!([side, f.text, f.weight as f64 / list.one() as f64])).collect()
+                let weight = |feature: &Feature| feature.weight as f64 / list.unit_weight() as f64;
+                list.iter().map(|feature| json!([side, feature.text, weight(&feature)])).collect()
             };
             let found: Vec<Value> = ["a", "b"].into_iter().zip(&lists).flat_map(of_side).collect();
             assert_eq!(Value::from(found), entry["difference"], "{name}");
@@ -80,7 +81,9 @@ fn matches_match_vectors() {
         let found = matches(&mut fingerprinter, content, clue, MAX_CHANGED, unit).expect("no limit");
         let found: Vec<Value> = found
             .into_iter()
-            .map(|m| json!([m.content.start, m.content.end, m.clue.start, m.clue.end, m.words, m.changed]))
+            .map(|Match { content, clue, words, changed }| {
+                json!([content.start, content.end, clue.start, clue.end, words, changed])
+            })
             .collect();
         assert_eq!(Value::from(found), entry["matches"], "{name}");
         if let Some(expected) = entry["contains"].as_bool() {

@@ -158,21 +158,21 @@ fn gives_up_common_values() {
 fn totals_sum_the_steps() {
     let growth = Growth::new(1e7, [layout(4)]);
     for (distance, probes, entries) in [(3, 4.0, 610.4), (4, 20.0, 3051.8), (5, 36.0, 5493.2), (8, 188.0, 28686.5)] {
-        let total = growth.total(distance).expect("there are blocks");
+        let total = growth.remaining_work(distance).expect("there are blocks");
         assert_eq!(total.probes, probes);
         assert!((total.entries / entries - 1.0).abs() < 1e-3, "{total:?}");
         assert!((total.microseconds - probes * 2.2 - total.entries * 0.05).abs() < 1e-6, "{total:?}");
     }
-    assert_eq!(growth.total(-1).expect("there are blocks").probes, 0.0);
+    assert_eq!(growth.remaining_work(-1).expect("there are blocks").probes, 0.0);
     // Of all layouts. At larger distances, a search that looks up all values of a block is cheaper than its total, and
     // dearer than a full scan.
     for distance in 0..=31 {
         let mut growth = Growth::new(1e7, BLOCK_COUNTS.map(layout));
-        let total = growth.total(distance).expect("there are blocks");
+        let total = growth.remaining_work(distance).expect("there are blocks");
         while let Some(step) = growth.next(distance, NO_FULL_SCAN) {
             growth.complete(step);
         }
         assert!((growth.spent() / total.microseconds - 1.0).abs() < 1e-9, "{distance}: {growth:?}, {total:?}");
     }
-    assert!(Growth::new(1e7, [Vec::new()]).total(3).is_none());
+    assert!(Growth::new(1e7, [Vec::new()]).remaining_work(3).is_none());
 }

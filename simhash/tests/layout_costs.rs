@@ -20,7 +20,7 @@ fn costs(fingerprints: impl IntoIterator<Item = u64>, rows: f64, max_distance: i
     layout_costs(sample(fingerprints), rows, within(max_distance), &|| ()).expect("memory suffices")
 }
 
-/// All layouts, for searches within a distance.
+/// A search within a distance by each layout.
 fn within(max_distance: i32) -> impl Iterator<Item = (i32, i32)> {
     BLOCK_COUNTS.map(move |blocks| (blocks, max_distance))
 }

@@ -13,7 +13,7 @@ use simhash::text::markup::text_of_html;
 use simhash::text::normalise::normalise;
 
 /// The largest number of bytes of a text that one pass may process between two ticks.
-const STRIDE: usize = 256 * 1024;
+const MAX_TICK_BYTES: usize = 256 * 1024;
 
 /// The number of ticks while a text is fingerprinted, while its features are listed, and while it is compared with
 /// another text.
@@ -45,7 +45,7 @@ fn every_long_text_ticks() {
         ] {
             let (fingerprint, features, resemblance) = count_ticks(&text, options);
             // The text is normalised in one pass, and cut into tokens in another.
-            let least = 2 * text.len() / STRIDE;
+            let least = 2 * text.len() / MAX_TICK_BYTES;
             assert!(fingerprint >= least, "{fingerprint} ticks for {piece:?}, {options}");
             assert!(features >= least, "{features} ticks for the features of {piece:?}, {options}");
             assert!(resemblance >= least, "{resemblance} ticks for the resemblance of {piece:?}, {options}");
@@ -67,7 +67,7 @@ fn every_long_document_ticks() {
             let ticks = Ticks::default();
             let mut text = String::new();
             text_of_html(&html, &mut text, &|| ticks.tick()).expect("memory suffices");
-            assert!(ticks.count() >= html.len() / STRIDE, "{} ticks for {start:?}, {piece:?}", ticks.count());
+            assert!(ticks.count() >= html.len() / MAX_TICK_BYTES, "{} ticks for {start:?}, {piece:?}", ticks.count());
             assert!(text.len() <= 3 * html.len(), "{} bytes for {start:?}, {piece:?}", text.len());
         }
     }

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use shared::calls::read_by;
+use shared::calls::with_fingerprinter;
 use simhash::Options;
 use simhash::fingerprint::options::{Markup, Tokens};
 use simhash::fingerprint::{Fingerprinter, Scratch};
@@ -41,19 +41,19 @@ fn passages(text: &str, options: &Options) -> Vec<i64> {
         })
         .collect();
     let ends = selected.iter().copied().chain((!runs.is_empty()).then_some(runs.len()));
-    let mut from = -1;
-    for to in ends.map(|run| run as isize).collect::<Vec<_>>() {
-        if to - from > 5 {
-            selected.insert((from + (to - from) / 2) as usize);
+    let mut previous = -1;
+    for run in ends.map(|run| run as isize).collect::<Vec<_>>() {
+        if run - previous > 5 {
+            selected.insert((previous + (run - previous) / 2) as usize);
         }
-        from = to;
+        previous = run;
     }
     let hashes: BTreeSet<i64> = selected.into_iter().map(|run| runs[run].1.cast_signed()).collect();
     hashes.into_iter().collect()
 }
 
 fn fast_passages(text: &str, options: &Options) -> Vec<i64> {
-    let found = read_by(options, |fingerprinter| fast::passages(fingerprinter, text));
+    let found = with_fingerprinter(options, |fingerprinter| fast::passages(fingerprinter, text));
     found.into_iter().map(u64::cast_signed).collect()
 }
 
@@ -79,7 +79,7 @@ proptest! {
         before in tokens(40), clue in prop::collection::vec("[a-z]{1,9} |[天地人和]|[0-9]{1,2} ", 4..30), after in tokens(40),
     ) {
         let (clue, options) = (clue.concat(), Options::default());
-        let searched = read_by(&options, |fingerprinter| fast::Clue::new(fingerprinter, &clue, 0.));
+        let searched = with_fingerprinter(&options, |fingerprinter| fast::Clue::new(fingerprinter, &clue, 0.));
         let passages = fast_passages(&format!("{} {clue} {}", before.concat(), after.concat()), &options);
         let is_found = searched.runs.iter().any(|run| passages.contains(&run.cast_signed()));
         prop_assert!(is_found || searched.found != Found::All);
@@ -102,7 +102,8 @@ proptest! {
 
 #[test]
 fn clues_by_length() {
-    let clue = |text: &str| read_by(&Options::default(), |fingerprinter| fast::Clue::new(fingerprinter, text, 1.));
+    let clue =
+        |text: &str| with_fingerprinter(&Options::default(), |fingerprinter| fast::Clue::new(fingerprinter, text, 1.));
     let words = |count: usize| (0..count).map(|n| format!("w{n} ")).collect::<String>();
     for (count, found) in [(1, Found::Few), (3, Found::Few), (4, Found::Most), (7, Found::Most), (8, Found::All)] {
         let clue = clue(&words(count));

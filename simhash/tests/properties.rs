@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use shared::calls::{fingerprint, read_by, resemblance_of, summary};
+use shared::calls::{fingerprint, resemblance_of, summary, with_fingerprinter};
 use simhash::criterion::{CriterionDocument, TextCriterion};
 use simhash::distance::hamming;
 use simhash::fingerprint::agreement::{Same, Words};
@@ -19,7 +19,7 @@ use simhash::fingerprint::difference::{containment, difference};
 use simhash::fingerprint::feature_list::FeatureList;
 use simhash::fingerprint::feature_table::{FEATURE_BATCH, FeatureTable};
 use simhash::fingerprint::features::each_feature;
-use simhash::fingerprint::hash::{Seeded, bytes_at, hash, hash_1_to_8, hash_9_to_16};
+use simhash::fingerprint::hash::{SeededHasher, bytes_at, hash, hash_1_to_8, hash_9_to_16};
 use simhash::fingerprint::options::{Markup, Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::{Prepared, resemblance};
 use simhash::fingerprint::seen_words::SeenWords;
@@ -183,7 +183,7 @@ fn features(text: &str, options: &Options) -> Vec<String> {
     options.ignore.remove(&mut normal, None, &|| ()).expect("memory suffices");
     let mut features = Vec::new();
     each_feature(&normal, false, options, &|| (), |feature: &[u8], hashed| {
-        assert_eq!(hashed, Seeded(options.seed).hash(feature));
+        assert_eq!(hashed, SeededHasher(options.seed).hash(feature));
         features.push(String::from_utf8(feature.to_vec()).expect("a feature is cut between characters"));
         Ok(())
     })
@@ -258,7 +258,7 @@ proptest! {
     fn matches_stand_in_the_text(text in prop_oneof![1 => text(), 3 => html()], options in options()) {
         for markup in [None, Some(Markup::Html), Some(Markup::Main)] {
             let options = Options { markup, ..options.clone() };
-            for found in read_by(&options, |reader| matches(reader, &text, &text, MAX_CHANGED, Unit::Bytes)) {
+            for found in with_fingerprinter(&options, |reader| matches(reader, &text, &text, MAX_CHANGED, Unit::Bytes)) {
                 prop_assert_eq!(&found.content, &found.clue);
                 let run = text.get(found.content.start as usize..found.content.end as usize);
                 let has_letter = |run: &str| run.contains(|c: char| c.is_ascii_alphanumeric() || !c.is_ascii());
@@ -269,8 +269,8 @@ proptest! {
 
     #[test]
     fn listed_weights_match_oracle(text in text(), options in options()) {
-        let list = read_by(&options, |fingerprinter| fingerprinter.features(&text));
-        let scale = if options.weights.is_some() { 1_000_000_000 / list.one() } else { 1 };
+        let list = with_fingerprinter(&options, |fingerprinter| fingerprinter.features(&text));
+        let scale = if options.weights.is_some() { 1_000_000_000 / list.unit_weight() } else { 1 };
         let mut listed: Vec<(u64, u64)> =
             list.iter().map(|feature| (feature.hash, feature.weight * scale)).collect();
         listed.sort_unstable();
@@ -357,7 +357,7 @@ proptest! {
     fn difference_matches_features(a in text(), common in text(), b in text(), options in options()) {
         let texts = [format!("{a} {common}"), format!("{common} {b}")];
         let listed = |list: &FeatureList| list.iter().map(|f| (f.text.to_owned(), f.weight)).collect::<Vec<_>>();
-        let of_texts = texts.each_ref().map(|text| listed(&read_by(&options, |reader| reader.features(text))));
+        let of_texts = texts.each_ref().map(|text| listed(&with_fingerprinter(&options, |reader| reader.features(text))));
         let more_than = |own: &[(String, u64)], other: &[(String, u64)]| -> Vec<(String, u64)> {
             let other: BTreeMap<_, _> = other.iter().cloned().collect();
             let less = |(feature, weight): &(String, u64)| {
@@ -365,7 +365,7 @@ proptest! {
             };
             own.iter().map(less).filter(|(_, weight)| *weight > 0).collect()
         };
-        let found = read_by(&options, |reader| difference(reader, &texts[0], &texts[1]));
+        let found = with_fingerprinter(&options, |reader| difference(reader, &texts[0], &texts[1]));
         let [of_a, of_b] = &of_texts;
         prop_assert_eq!(found.each_ref().map(listed), [more_than(of_a, of_b), more_than(of_b, of_a)]);
     }
@@ -486,7 +486,7 @@ proptest! {
         if let Some(bytes) = bytes {
             prop_assert_eq!(&bytes.to_le_bytes()[..feature.len()], &feature);
             prop_assert_eq!(hash_1_to_8(bytes, feature.len()), hash(&feature));
-            prop_assert_eq!(Seeded(seed).hash_1_to_8(bytes, feature.len()), Seeded(seed).hash(&feature));
+            prop_assert_eq!(SeededHasher(seed).hash_1_to_8(bytes, feature.len()), SeededHasher(seed).hash(&feature));
         }
     }
 
@@ -497,7 +497,7 @@ proptest! {
         let [first, last] = [feature.first_chunk(), feature.last_chunk()].map(|bytes| *bytes.expect("eight bytes"));
         let [first, last] = [first, last].map(u64::from_le_bytes);
         prop_assert_eq!(hash_9_to_16(first, last, feature.len()), hash(&feature));
-        prop_assert_eq!(Seeded(seed).hash_9_to_16(first, last, feature.len()), Seeded(seed).hash(&feature));
+        prop_assert_eq!(SeededHasher(seed).hash_9_to_16(first, last, feature.len()), SeededHasher(seed).hash(&feature));
     }
 
     #[test]

@@ -15,7 +15,7 @@ fn compare(a: &str, b: &str, options: &Options) -> Result<Option<f64>, Error> {
 
 /// The features of a text with their weights, in their order.
 fn listed(text: &str, options: &Options) -> Vec<(String, u64)> {
-    let list = shared::calls::read_by(options, |fingerprinter| fingerprinter.features(text));
+    let list = shared::calls::with_fingerprinter(options, |fingerprinter| fingerprinter.features(text));
     list.iter().map(|feature| (feature.text.to_owned(), feature.weight)).collect()
 }
 

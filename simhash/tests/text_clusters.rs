@@ -4,36 +4,48 @@ mod shared;
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use shared::calls::{read_by, resemblance_of, summary};
+use shared::calls::{resemblance_of, summary, with_fingerprinter};
 use shared::connected::connected;
 use shared::ticks::Ticks;
 use simhash::criterion::TextCriterion;
 use simhash::fingerprint::agreement::{Same, Words};
 use simhash::fingerprint::feature_set::FeatureSet;
 use simhash::fingerprint::options::{Options, Tokens, Weight};
-use simhash::fingerprint::resemblance::COPY;
+use simhash::fingerprint::resemblance::DEFAULT_RESEMBLANCE;
 use simhash::fingerprint::sketch::{Comparison, MostDifferent, first_allowed};
 use simhash::fingerprint::{Fingerprinter, Scratch};
-use simhash::pairs::{Confirmation, Confirmed, Kept, Outcome, TextSketches, representatives};
+use simhash::pairs::{Confirmation, ConfirmedClusters, KeptRows, Outcome, TextSketches, representatives};
 use simhash::random::Random;
 use simhash::text::ignore::Ignored;
 
 /// A budget of memory, in bytes, that is never exceeded.
 const AMPLE: usize = 1 << 30;
-const COPIES: TextCriterion = TextCriterion { resemblance: COPY, bands: 6 };
+const COPIES: TextCriterion = TextCriterion { resemblance: DEFAULT_RESEMBLANCE, bands: 6 };
 
-/// The resemblance of each two rows, the later one first; None unless the rows are near by the definition.
-fn near_pairs(rows: &[Option<&str>], criterion: TextCriterion, options: &Options) -> Vec<Vec<Option<f64>>> {
+/// The resemblance of each two rows by this function, the later row first; None unless they are near by the definition.
+fn near_pairs(
+    rows: &[Option<&str>],
+    criterion: TextCriterion,
+    options: &Options,
+    resemblance: impl Fn(usize, usize) -> Option<f64>,
+) -> Vec<Vec<Option<f64>>> {
     let summaries: Vec<_> = rows.iter().map(|text| summary((*text)?, options, criterion.bands)).collect();
     let resemblance_of_pair = |a: usize, b: usize| {
         let [of_a, of_b] = [a, b].map(|row| summaries[row].as_ref());
         let shares_band = of_a?.bands.iter().zip(&of_b?.bands).any(|(a, b)| a == b);
         let distance = (of_a?.fingerprint ^ of_b?.fingerprint).count_ones();
         let is_candidate = shares_band && distance <= criterion.max_distance();
-        let found = resemblance_of(rows[a]?, rows[b]?, options);
-        found.filter(|found| is_candidate && *found >= criterion.resemblance)
+        is_candidate.then(|| resemblance(a, b)).flatten().filter(|found| *found >= criterion.resemblance)
     };
     (0..rows.len()).map(|b| (0..b).map(|a| resemblance_of_pair(a, b)).collect()).collect()
+}
+
+/// The [`near_pairs`] in less time: each text is read once.
+fn near_pairs_of_sets(rows: &[Option<&str>], criterion: TextCriterion, options: &Options) -> Vec<Vec<Option<f64>>> {
+    let sets: Vec<_> = rows.iter().map(|text| features((*text)?, options)).collect();
+    near_pairs(rows, criterion, options, |a, b| {
+        sets[a].as_ref()?.resemblance_from(sets[b].as_ref()?, criterion.resemblance, &|| ())
+    })
 }
 
 /// For each row, the first row that it is connected to by near pairs.
@@ -61,7 +73,7 @@ fn duplicates(near_pairs: &[Vec<Option<f64>>]) -> Vec<u32> {
 }
 
 fn features(text: &str, options: &Options) -> Option<FeatureSet> {
-    read_by(options, |fingerprinter| FeatureSet::new(fingerprinter, text))
+    with_fingerprinter(options, |fingerprinter| FeatureSet::new(fingerprinter, text))
 }
 
 /// The results of a confirmation, the number of texts that it reads, and the number of passes.
@@ -135,19 +147,19 @@ proptest! {
     #[test]
     fn results_match_oracle(
         drawn in prop::collection::vec(text(), 0..60),
-        least in select(vec![0.01, 0.3, 0.5, 0.7, 0.8, COPY, 0.89, 0.95, 1.0]),
+        least in select(vec![0.01, 0.3, 0.5, 0.7, 0.8, DEFAULT_RESEMBLANCE, 0.89, 0.95, 1.0]),
         bands in select(vec![1, 2, 6, 12, 64]),
         options in options(),
         budget in select(vec![0, 1000, 4000, AMPLE]),
     ) {
         let rows: Vec<Option<&str>> = drawn.iter().map(Option::as_deref).collect();
         let criterion = TextCriterion { resemblance: least, bands };
-        let near_pairs = near_pairs(&rows, criterion, &options);
-        prop_assert_eq!(confirm::<Confirmed>(&rows, criterion, &options, budget, &|| ()).0, clusters(&near_pairs));
-        prop_assert_eq!(confirm::<Kept>(&rows, criterion, &options, budget, &|| ()).0, duplicates(&near_pairs));
+        let near_pairs = near_pairs(&rows, criterion, &options, |a, b| resemblance_of(rows[a]?, rows[b]?, &options));
+        prop_assert_eq!(confirm::<ConfirmedClusters>(&rows, criterion, &options, budget, &|| ()).0, clusters(&near_pairs));
+        prop_assert_eq!(confirm::<KeptRows>(&rows, criterion, &options, budget, &|| ()).0, duplicates(&near_pairs));
         let has_feature = |text: &Option<&str>| text.and_then(|text| features(text, &options)).is_some();
         let kept = duplicates(&near_pairs).into_iter().zip(&rows).map(|(kept, text)| has_feature(text).then_some(kept));
-        let found = representatives::<Kept>(&rows, criterion, &options, &|| ()).expect("memory suffices");
+        let found = representatives::<KeptRows>(&rows, criterion, &options, &|| ()).expect("memory suffices");
         prop_assert_eq!(found, kept.collect::<Vec<_>>());
     }
 
@@ -157,7 +169,7 @@ proptest! {
         let expected = resemblance_of(&a, &b, &options);
         let sets = features(&a, &options).zip(features(&b, &options));
         prop_assert_eq!(sets.is_some(), expected.is_some());
-        let sketch = |text| read_by(&options, |fingerprinter| fingerprinter.sketch(text, 3));
+        let sketch = |text| with_fingerprinter(&options, |fingerprinter| fingerprinter.sketch(text, 3));
         let sketches = sketch(&a).zip(sketch(&b));
         prop_assert_eq!(sketches.is_some(), expected.is_some());
         let of_summary = summary(&a, &options, 3).map(|summary| summary.bands);
@@ -176,20 +188,6 @@ proptest! {
             }
         }
     }
-}
-
-/// The resemblance of each two texts as [`near_pairs`] returns it, in less time: each text is read once.
-fn near_pairs_of_sets(rows: &[Option<&str>], criterion: TextCriterion, options: &Options) -> Vec<Vec<Option<f64>>> {
-    let read = |text: &str| Some((summary(text, options, criterion.bands)?, features(text, options)?));
-    let read: Vec<_> = rows.iter().map(|text| read((*text)?)).collect();
-    let resemblance_of_pair = |a: usize, b: usize| {
-        let ((of_a, set), (of_b, other)) = (read[a].as_ref()?, read[b].as_ref()?);
-        let shares_band = of_a.bands.iter().zip(&of_b.bands).any(|(a, b)| a == b);
-        let distance = (of_a.fingerprint ^ of_b.fingerprint).count_ones();
-        let is_candidate = shares_band && distance <= criterion.max_distance();
-        is_candidate.then(|| set.resemblance_from(other, criterion.resemblance, &|| ())).flatten()
-    };
-    (0..rows.len()).map(|b| (0..b).map(|a| resemblance_of_pair(a, b)).collect()).collect()
 }
 
 /// Letters of one template with up to `own` of `words` other words in their middle. One in three is a copy of an
@@ -217,20 +215,20 @@ fn large_buckets_match_oracle() {
     let weighted = Options::default().with_weights(weights).expect("weights");
     let counted = Options { weight: Weight::Tf, ..Options::default() };
     for (options, count, own, words, least, bands) in [
-        (Options::default(), 1000, 8, 1 << 40, COPY, 6),
-        (Options::default(), 2400, 20, 1 << 40, COPY, 1),
+        (Options::default(), 1000, 8, 1 << 40, DEFAULT_RESEMBLANCE, 6),
+        (Options::default(), 2400, 20, 1 << 40, DEFAULT_RESEMBLANCE, 1),
         (Options::default(), 1000, 16, 1 << 40, 0.7, 6),
-        (weighted, 1000, 10, 30, COPY, 6),
-        (counted, 1000, 10, 1 << 40, COPY, 6),
+        (weighted, 1000, 10, 30, DEFAULT_RESEMBLANCE, 6),
+        (counted, 1000, 10, 1 << 40, DEFAULT_RESEMBLANCE, 6),
     ] {
         let owned = letters(&mut random, count, own, words);
         let (rows, criterion) = (borrowed(&owned), TextCriterion { resemblance: least, bands });
         let near_pairs = near_pairs_of_sets(&rows, criterion, &options);
         for budget in [AMPLE, 1 << 20] {
-            let (found, _, passes) = confirm::<Confirmed>(&rows, criterion, &options, budget, &|| ());
+            let (found, _, passes) = confirm::<ConfirmedClusters>(&rows, criterion, &options, budget, &|| ());
             assert_eq!(found, clusters(&near_pairs));
             assert!(budget == AMPLE || passes > 2);
-            assert_eq!(confirm::<Kept>(&rows, criterion, &options, budget, &|| ()).0, duplicates(&near_pairs));
+            assert_eq!(confirm::<KeptRows>(&rows, criterion, &options, budget, &|| ()).0, duplicates(&near_pairs));
         }
     }
 }
@@ -247,11 +245,11 @@ fn lighter_texts_match_oracle() {
     owned.extend(families);
     let (rows, options) = (borrowed(&owned), Options::default());
     let near_pairs = near_pairs_of_sets(&rows, COPIES, &options);
-    assert_eq!(confirm::<Confirmed>(&rows, COPIES, &options, AMPLE, &|| ()).0, clusters(&near_pairs));
-    assert_eq!(confirm::<Kept>(&rows, COPIES, &options, AMPLE, &|| ()).0, duplicates(&near_pairs));
+    assert_eq!(confirm::<ConfirmedClusters>(&rows, COPIES, &options, AMPLE, &|| ()).0, clusters(&near_pairs));
+    assert_eq!(confirm::<KeptRows>(&rows, COPIES, &options, AMPLE, &|| ()).0, duplicates(&near_pairs));
 }
 
-/// More rows share a band than the sketches are compared of.
+/// So many rows share a band that not all of their sketches are compared.
 #[test]
 fn finds_copies_among_many_refuted() {
     let mut random = Random(17);
@@ -261,12 +259,12 @@ fn finds_copies_among_many_refuted() {
     owned.extend_from_within(8000..8300);
     let (rows, criterion) = (borrowed(&owned), TextCriterion { bands: 1, ..COPIES });
     let expected: Vec<u32> = (0..40_000).chain(8000..8300).collect();
-    assert!(confirm::<Confirmed>(&rows, criterion, &Options::default(), AMPLE, &|| ()).0 == expected);
-    let (found, read, _) = confirm::<Kept>(&rows, criterion, &Options::default(), AMPLE, &|| ());
+    assert!(confirm::<ConfirmedClusters>(&rows, criterion, &Options::default(), AMPLE, &|| ()).0 == expected);
+    let (found, read, _) = confirm::<KeptRows>(&rows, criterion, &Options::default(), AMPLE, &|| ());
     assert!(found == expected && read > 4096, "{read} read");
 }
 
-/// Texts of many features are sorted in parts, and compared in strides.
+/// Texts of many features are sorted in parts, and ticks interrupt their comparison.
 #[test]
 fn long_texts_match_oracle() {
     let mut random = Random(3);
@@ -320,9 +318,9 @@ fn compares_identical_rows_once() {
     for resemblance in [0.5, 1.0] {
         let criterion = TextCriterion { resemblance, ..COPIES };
         let expected = |row: u32| if resemblance < 1.0 { 0 } else { row % 2 };
-        let (found, read, _) = confirm::<Confirmed>(&rows, criterion, &options, AMPLE, &few_ticks(rows.len()));
+        let (found, read, _) = confirm::<ConfirmedClusters>(&rows, criterion, &options, AMPLE, &few_ticks(rows.len()));
         assert!(read == rows.len() && found.iter().zip(0..).all(|(&found, row)| found == expected(row)));
-        let (found, ..) = confirm::<Kept>(&rows, criterion, &options, AMPLE, &few_ticks(rows.len()));
+        let (found, ..) = confirm::<KeptRows>(&rows, criterion, &options, AMPLE, &few_ticks(rows.len()));
         assert!(found.iter().zip(0..).all(|(&found, row)| found == row % 2 || found == expected(row)));
     }
 }
@@ -334,7 +332,7 @@ fn compares_large_clusters_little() {
     let text = |n: usize| if n.is_multiple_of(10_000) { format!("no {n}") } else { letter(n) };
     let owned: Vec<String> = (0..100_000).map(text).collect();
     let rows = borrowed(&owned);
-    let (found, ..) = confirm::<Confirmed>(&rows, COPIES, &Options::default(), AMPLE, &few_ticks(rows.len()));
+    let (found, ..) = confirm::<ConfirmedClusters>(&rows, COPIES, &Options::default(), AMPLE, &few_ticks(rows.len()));
     for (row, found) in (0..).zip(found) {
         assert_eq!(found, if row % 10_000 == 0 { row } else { 1 });
     }
@@ -348,10 +346,10 @@ fn does_not_read_texts_that_disagree() {
     let options = Options { same: Same { numbers: true, ..Same::default() }, ..Options::default() };
     for bands in [6, 24] {
         let criterion = TextCriterion { bands, ..COPIES };
-        let (found, read, _) = confirm::<Kept>(&rows, criterion, &options, AMPLE, &few_ticks(rows.len()));
+        let (found, read, _) = confirm::<KeptRows>(&rows, criterion, &options, AMPLE, &few_ticks(rows.len()));
         assert_eq!(found.iter().zip(0..).filter(|(found, row)| **found == *row).count(), 99_990 / 2);
         assert!(read <= rows.len());
-        assert_eq!(confirm::<Confirmed>(&rows, criterion, &options, AMPLE, &few_ticks(rows.len())).0, found);
+        assert_eq!(confirm::<ConfirmedClusters>(&rows, criterion, &options, AMPLE, &few_ticks(rows.len())).0, found);
     }
 }
 
@@ -364,7 +362,7 @@ fn does_not_read_texts_that_differ() {
     let owned: Vec<String> = (0..500).map(text).collect();
     let rows = borrowed(&owned);
     let ticks = Ticks::default();
-    let (found, read, _) = confirm::<Kept>(&rows, COPIES, &Options::default(), AMPLE, &|| ticks.tick());
+    let (found, read, _) = confirm::<KeptRows>(&rows, COPIES, &Options::default(), AMPLE, &|| ticks.tick());
     assert!(found.iter().zip(0..).all(|(found, row)| *found == row));
     assert!(read < 10 && ticks.count() < 500, "{read} read, {} ticks", ticks.count());
 }
@@ -377,14 +375,14 @@ fn reads_near_texts_once() {
     owned.extend(copies);
     let rows = borrowed(&owned);
     let options = Options::default();
-    let (all, read, passes) = confirm::<Kept>(&rows, COPIES, &options, AMPLE, &|| ());
+    let (all, read, passes) = confirm::<KeptRows>(&rows, COPIES, &options, AMPLE, &|| ());
     assert_eq!(all.iter().zip(0..).filter(|(found, row)| **found != *row).count(), 50);
     assert_eq!((read, passes), (100, 1));
     for (budget, min_passes, max_passes) in [(10_000, 2, 8), (3000, 4, 20), (0, 50, 50)] {
-        let (found, read, passes) = confirm::<Kept>(&rows, COPIES, &options, budget, &|| ());
+        let (found, read, passes) = confirm::<KeptRows>(&rows, COPIES, &options, budget, &|| ());
         assert!(found == all && read == 100, "{read} texts read with {budget} bytes");
         assert!((min_passes..=max_passes).contains(&passes), "{passes} passes with {budget} bytes");
-        assert_eq!(confirm::<Confirmed>(&rows, COPIES, &options, budget, &|| ()), (all.clone(), read, passes));
+        assert_eq!(confirm::<ConfirmedClusters>(&rows, COPIES, &options, budget, &|| ()), (all.clone(), read, passes));
     }
 }
 
@@ -395,7 +393,7 @@ fn any_tick_may_panic() {
     let criterion = TextCriterion { resemblance: 1.0, ..COPIES };
     for budget in [AMPLE, 10_000] {
         shared::ticks::any_tick_may_panic(1_000, |tick| {
-            confirm::<Confirmed>(&rows, criterion, &Options::default(), budget, tick);
+            confirm::<ConfirmedClusters>(&rows, criterion, &Options::default(), budget, tick);
         });
     }
 }

@@ -1,7 +1,7 @@
 //! Functions of many fingerprints or texts.
 
 use simhash::Error;
-use simhash::pairs::{self, Confirmed, Kept, Outcome, Pairs, Rows};
+use simhash::pairs::{self, ConfirmedClusters, KeptRows, Outcome, Pairs, Rows};
 
 use crate::input::{text, with_inputs};
 use crate::options;
@@ -46,14 +46,14 @@ pub extern "C" fn clusters(max_distance: i32) -> u32 {
 /// a feature.
 #[unsafe(no_mangle)]
 pub extern "C" fn text_clusters() -> u32 {
-    write_representatives::<Confirmed>(|_, first| first)
+    write_representatives::<ConfirmedClusters>(|_, first| first)
 }
 
 /// Which texts stay. Inputs: as for `text_clusters`. Output: for each text an i32, the position of the earlier text
 /// that it duplicates; -1 for a text that stays.
 #[unsafe(no_mangle)]
 pub extern "C" fn duplicate_of() -> u32 {
-    write_representatives::<Kept>(|row, first| first.filter(|&first| first as usize != row))
+    write_representatives::<KeptRows>(|row, first| first.filter(|&first| first as usize != row))
 }
 
 /// Writes an i32 for each text: what `choose` returns for its position and that of the text that represents it, which

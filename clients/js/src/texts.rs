@@ -50,7 +50,7 @@ pub extern "C" fn features() -> u32 {
     write_for_texts(|fingerprinter, [content], output| {
         let list = fingerprinter.features(content)?;
         for feature in list.iter() {
-            push_feature(output, feature.hash, feature.weight as f64 / list.one() as f64, feature.text)?;
+            push_feature(output, feature.hash, feature.weight as f64 / list.unit_weight() as f64, feature.text)?;
         }
         Ok(true)
     })
@@ -88,7 +88,7 @@ pub extern "C" fn difference() -> u32 {
     write_for_texts(|fingerprinter, [a, b], output| {
         for (side, list) in (0..).zip(&difference::difference(fingerprinter, a, b)?) {
             for feature in list.iter() {
-                push_feature(output, side, feature.weight as f64 / list.one() as f64, feature.text)?;
+                push_feature(output, side, feature.weight as f64 / list.unit_weight() as f64, feature.text)?;
             }
         }
         Ok(true)

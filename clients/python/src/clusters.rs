@@ -4,7 +4,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use simhash::error::Error;
-use simhash::pairs::{self, Confirmed, Kept, Outcome};
+use simhash::pairs::{self, ConfirmedClusters, KeptRows, Outcome};
 
 use crate::arguments::check_distance;
 use crate::cancel::detached;
@@ -56,7 +56,7 @@ pub fn text_clusters<'py>(
     texts: &Bound<'py, PyAny>,
     criterion: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    as_array(texts.py(), representatives_of::<Confirmed>(texts, criterion)?.into_iter())
+    as_array(texts.py(), representatives_of::<ConfirmedClusters>(texts, criterion)?.into_iter())
 }
 
 /// Return for each text the position, from 0, of the earlier text that it duplicates, as a NumPy array of int64; -1 for
@@ -78,7 +78,7 @@ pub fn duplicate_of<'py>(
     texts: &Bound<'py, PyAny>,
     criterion: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let representatives = representatives_of::<Kept>(texts, criterion)?.into_iter().enumerate();
+    let representatives = representatives_of::<KeptRows>(texts, criterion)?.into_iter().enumerate();
     as_array(texts.py(), representatives.map(|(row, first)| first.filter(|&first| first as usize != row)))
 }
 

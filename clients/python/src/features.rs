@@ -6,7 +6,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyFloat, PyList, PyString, PyType};
 use simhash::fingerprint::hash::hash;
 use simhash::fingerprint::tally::Tally;
-use simhash::fingerprint::weights::{MAX_WEIGHT, from_float};
+use simhash::fingerprint::weights::{MAX_WEIGHT, billionths_from_float};
 
 use crate::cancel::interruptible;
 use crate::error::{algorithm_error, wrong_type};
@@ -27,7 +27,7 @@ pub fn features<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDic
     static FEATURE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let texts = [text_argument(text, "text")?];
     let list = with_texts(text.py(), texts, options, |fingerprinter, [text]| fingerprinter.features(text))?;
-    let one = list.one() as f64;
+    let one = list.unit_weight() as f64;
     let fields = list.iter().map(|feature| (feature.text, feature.weight as f64 / one, feature.hash.cast_signed()));
     named_tuples(FEATURE.import(text.py(), "pg_simhash._results", "Feature")?, fields)
 }
@@ -73,7 +73,7 @@ fn weight_of(weight: &Bound<'_, PyAny>, index: usize) -> PyResult<u64> {
     let Ok(number) = weight.extract::<f64>() else {
         return Err(wrong_type(&format!("weights[{index}]"), "a number", weight));
     };
-    from_float(number).ok_or_else(|| {
+    billionths_from_float(number).ok_or_else(|| {
         let shown = PyFloat::new(weight.py(), number);
         PyValueError::new_err(format!(
             "feature weight {shown} is out of range. A weight must be from 0 to {MAX_WEIGHT}."

@@ -93,7 +93,7 @@ pub fn difference<'py>(
         fingerprint::difference::difference(fingerprinter, a, b)
     })?;
     let fields = ["a", "b"].into_iter().zip(&lists).flat_map(|(side, list)| {
-        let one = list.one() as f64;
+        let one = list.unit_weight() as f64;
         list.iter().map(move |feature| (side, feature.text, feature.weight as f64 / one))
     });
     named_tuples(DIFFERENCE.import(a.py(), "pg_simhash._results", "Difference")?, fields)

@@ -16,14 +16,10 @@ impl<'a> Input<'a> {
         bytes
     }
 
-    pub fn byte(&mut self) -> u8 {
-        let [byte] = self.bytes();
-        byte
-    }
-
     /// A byte as a number, where the character '0' is 0: digits keep cases legible, and other bytes are accepted.
     pub fn number(&mut self) -> u8 {
-        self.byte().wrapping_sub(b'0')
+        let [byte] = self.bytes();
+        byte.wrapping_sub(b'0')
     }
 
     pub fn u16(&mut self) -> u16 {

@@ -1,6 +1,5 @@
-//! Markup: the text of a document is that of the list of its tokens, and the fingerprint that of the text.
-//!
-//! An input is a document.
+//! Checks the reader of HTML: the text of a document is that of the list of its tokens, and the fingerprint of the
+//! document is that of its text. An input is a document.
 
 use simhash::error::Result;
 use simhash::fingerprint::options::{Markup, Options};
@@ -19,11 +18,11 @@ fn check_reader(
     html: &str,
     markup: Markup,
     read: impl Fn(&str, &mut String, &dyn Fn()) -> Result<()>,
-    oracle: impl Fn(&str) -> String,
+    read_by_oracle: impl Fn(&str) -> String,
 ) {
     let mut text = String::new();
     read(html, &mut text, &|| ()).expect("memory suffices");
-    assert_eq!(oracle::words(&text), oracle::words(&oracle(html)), "{html:?}");
+    assert_eq!(oracle::words(&text), oracle::words(&read_by_oracle(html)), "{html:?}");
     let mut scratch = Scratch::default();
     let expected = Fingerprinter::new(&mut scratch, &Options::default(), &|| ()).fingerprint(&text);
     let options = Options { markup: Some(markup), ..Options::default() };

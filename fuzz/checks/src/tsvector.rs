@@ -1,4 +1,5 @@
-//! A tsvector that is built is read back, and any bytes are read as by the definition, which goes byte by byte.
+//! Checks the reader of tsvectors: it reads back a tsvector that is built here, and reads any bytes as the definition
+//! does, which goes byte by byte.
 //!
 //! An input begins with a digit: an even one for the bytes of a tsvector, an odd one for lexemes to build one from.
 
@@ -11,11 +12,11 @@ type Lexeme = (Vec<u8>, u64);
 pub fn check(input: &[u8]) {
     let mut input = Input(input);
     if input.number().is_multiple_of(2) {
-        assert_eq!(read(input.0), by_definition(input.0), "{:02x?}", input.0);
+        assert_eq!(read(input.0), read_by_definition(input.0), "{:02x?}", input.0);
     } else {
         let (bytes, expected) = build(input);
         assert_eq!(read(&bytes), Some(expected.clone().into_iter().map(Some).collect()), "{bytes:02x?}");
-        assert_eq!(by_definition(&bytes), Some(expected.into_iter().map(Some).collect()), "{bytes:02x?}");
+        assert_eq!(read_by_definition(&bytes), Some(expected.into_iter().map(Some).collect()), "{bytes:02x?}");
     }
 }
 
@@ -25,7 +26,7 @@ fn read(bytes: &[u8]) -> Option<Vec<Option<Lexeme>>> {
 }
 
 /// The lexemes of a tsvector, read byte by byte; None for one that is not wholly inside.
-fn by_definition(bytes: &[u8]) -> Option<Vec<Option<Lexeme>>> {
+fn read_by_definition(bytes: &[u8]) -> Option<Vec<Option<Lexeme>>> {
     let byte = |at: u64| bytes.get(at as usize).map(|byte| u64::from(*byte));
     let number = |at: u64, length: u64| -> Option<u64> { (0..length).map(|i| Some(byte(at + i)? << (8 * i))).sum() };
     let count = number(0, 4)?;

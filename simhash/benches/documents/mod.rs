@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// A document of a set.
 pub struct Document {
     /// The name of the document in its set.
     pub id: String,

@@ -113,7 +113,7 @@ impl Words {
         let Some(longest) = self.0.iter().map(|tokens| tokens.len()).max() else { return Ok(occurring) };
         // The latest token comes first.
         let mut latest = VecDeque::with_capacity(longest);
-        let mut find = |token: Range<usize>| {
+        let mut read_token = |token: Range<usize>| {
             latest.truncate(longest - 1);
             latest.push_front(&normal[token]);
             let first = self.0.partition_point(|tokens| *tokens[0] < *latest[0]);
@@ -124,7 +124,7 @@ impl Words {
             }
             Ok(())
         };
-        tokenize(normal, &mut find, tick)?;
+        tokenize(normal, &mut read_token, tick)?;
         Ok(occurring)
     }
 }

@@ -42,17 +42,17 @@
 //!    `(hash.rotate_left(5) ^ xxh3-64(group)) * 0x9e3779b97f4a7c15`; and a bit for each word of the option that the
 //!    text has, from the lowest bit on in the order of the words' tokens, their last one first.
 //!
-//! A band does not depend on how many there are.
+//! The value of a band does not depend on the number of bands.
 
 use super::hash::hash;
 use super::neighbours::join;
 use crate::random::Random;
 
-/// The minima that make a band.
+/// The number of minima that make a band.
 pub const MINIMA_PER_BAND: usize = 4;
-/// The bands of a table by default.
+/// The number of bands of a table by default.
 pub const DEFAULT_BANDS: usize = 6;
-/// Bands are numbered from 0 to 63.
+/// The most bands of a text: their numbers are 0 to 63.
 pub const MAX_BANDS: usize = 64;
 
 const BANDS_PER_GROUP: usize = DEFAULT_BANDS;
@@ -114,8 +114,8 @@ impl Minima {
         }
     }
 
-    /// Adds a feature that weighs `weight / one`, which is from 0 to 1.
-    pub fn add(&mut self, hash: u64, weight: u64, one: u64) {
+    /// Adds a feature that weighs `weight / full_weight`, which is from 0 to 1.
+    pub fn add(&mut self, hash: u64, weight: u64, full_weight: u64) {
         if weight == 0 {
             return;
         }
@@ -124,7 +124,7 @@ impl Minima {
             for round in 0..=last_round(minima) {
                 let (j, value) = place(hash, factors, round);
                 let drawn = hash.wrapping_mul(factors[MINIMA + j]) >> 32;
-                if u128::from(drawn) * u128::from(one) < u128::from(weight) << 32 {
+                if u128::from(drawn) * u128::from(full_weight) < u128::from(weight) << 32 {
                     minima[j] = minima[j].min(value);
                 }
                 of_all[j] = of_all[j].min(value);
@@ -132,7 +132,8 @@ impl Minima {
         }
     }
 
-    /// A band of the text. At least one feature that weighs more than 0 must have been added.
+    /// The band with this number, which must be below the number of bands that [`Self::reset`] was given. At least one
+    /// feature that weighs more than 0 must have been added.
     pub fn band(&self, band: usize) -> i32 {
         let Group { minima, of_all } = &self.groups[band / BANDS_PER_GROUP];
         let first = band % BANDS_PER_GROUP * MINIMA_PER_BAND;

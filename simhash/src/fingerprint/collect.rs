@@ -1,8 +1,8 @@
 //! Collects the distinct features of a text, and its pairs of neighbouring features.
 
 use super::feature_table::{FEATURE_BATCH, FeatureTable};
-use super::features::{FeatureSink, each_feature, takes_capitals};
-use super::hash::{Seeded, length_of};
+use super::features::{FeatureSink, PairSink, each_feature, takes_capitals};
+use super::hash::{SeededHasher, length_of};
 use super::neighbours::{Neighbours, PairFactors};
 use super::options::Options;
 use super::seen_words::SeenWords;
@@ -19,7 +19,7 @@ pub struct Collected {
     /// The distinct pairs, if they are stored apart.
     pub pairs: FeatureTable,
     pub pair_factors: PairFactors,
-    seen: SeenWords,
+    seen_words: SeenWords,
 }
 
 /// Which table stores the pairs of neighbouring features.
@@ -30,9 +30,8 @@ pub enum PairStorage {
     Apart,
 }
 
-/// The kind of the hashes in a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum BatchOf {
+pub enum BatchKind {
     Features,
     Pairs,
 }
@@ -59,10 +58,11 @@ impl Collected {
         options: &Options,
         pair_storage: PairStorage,
         tick: &dyn Fn(),
-        sink: impl FnMut(BatchOf, &[u64]) -> Result<()>,
+        sink: impl FnMut(BatchKind, &[u64]) -> Result<()>,
     ) -> Result<()> {
         let pair_storage = if options.has_pairs() { pair_storage } else { PairStorage::LeftOut };
         let has_counts = !options.is_plain_set();
+        // If the text is not copied, it is in normal form itself, except for capitals.
         let is_copied = if takes_capitals(options) {
             self.normal.clear();
             normalise_beyond_capitals(text, options.case_fold, &mut self.normal, tick)?
@@ -70,18 +70,19 @@ impl Collected {
             self.normalise(text, options, tick)?;
             true
         };
-        let Self { normal, features, pairs, pair_factors, seen } = self;
+        let Self { normal, features, pairs, pair_factors, seen_words } = self;
         let text = if is_copied { normal } else { text };
         let expected = expected_features(text);
+        // Words repeat more often than pairs of words.
         let expected_pairs = expected.max(text.len() / 8);
         let expected_in = |storage| if pair_storage == storage { expected_pairs } else { 0 };
         features.reset(expected + expected_in(PairStorage::WithFeatures), has_counts, tick)?;
         pairs.reset(expected_in(PairStorage::Apart), false, tick)?;
-        seen.reset(if has_counts { 0 } else { text.len() })?;
+        seen_words.reset(if has_counts { 0 } else { text.len() })?;
         pair_factors.clear();
-        let has_capitals = !is_copied && options.case_fold;
+        let may_have_capitals = !is_copied && options.case_fold;
         let mut batches = Batches {
-            seen,
+            seen_words,
             features,
             pairs: (pair_storage == PairStorage::Apart).then_some(pairs),
             sink,
@@ -96,9 +97,9 @@ impl Collected {
         };
         if pair_storage != PairStorage::LeftOut {
             let neighbours = Neighbours::new(&mut batches, options, pair_factors);
-            each_feature(text, has_capitals, options, tick, neighbours)?;
+            each_feature(text, may_have_capitals, options, tick, neighbours)?;
         } else {
-            each_feature(text, has_capitals, options, tick, &mut batches)?;
+            each_feature(text, may_have_capitals, options, tick, &mut batches)?;
         }
         batches.flush_words()?;
         batches.flush_hashes()?;
@@ -106,11 +107,11 @@ impl Collected {
     }
 }
 
-/// Up to this many bytes, a text in a script without spaces repeats few features.
+/// Up to this many bytes, a text in a script without spaces repeats few of its features.
 const DIVERSE_TEXT_BYTES: usize = 4096;
 
-/// A guess of the number of distinct features in a text, from its length and first characters. A table that is too
-/// small grows. A table that is too large does not stay in the first-level cache.
+/// Estimates the number of distinct features in a text from its length and first characters. A table that is too small
+/// grows. A table that is too large does not stay in the first-level cache.
 ///
 /// English texts of 40 kB have a distinct word for each 50 bytes, and single lines one for each 7; Chinese texts of 17
 /// kB have a distinct feature for each 6 bytes, and Chinese texts of 2 kB one for each 3.3.
@@ -126,41 +127,41 @@ pub fn expected_features(normal: &str) -> usize {
 
 /// Features that wait to be looked up in the tables, many at a time.
 struct Batches<'a, S> {
-    seen: &'a mut SeenWords,
+    seen_words: &'a mut SeenWords,
     features: &'a mut FeatureTable,
     /// The table of pairs; None if they are stored with features.
     pairs: Option<&'a mut FeatureTable>,
     sink: S,
     tick: &'a dyn Fn(),
     seed: u64,
-    /// Short words that are not yet hashed, without most repetitions. Whether a word is a repetition is unpredictable,
-    /// so nothing branches on it.
+    /// Short words that are not yet hashed, without most repetitions. Nothing branches on whether a word is a
+    /// repetition, because a CPU cannot predict it.
     words: [u64; FEATURE_BATCH],
     words_len: usize,
-    /// Hashes of other features. They are looked up together, in a loop that does nothing else, so that all that the
-    /// loop needs is in registers: Chinese takes .85 of the time.
+    /// Hashes of other features. A loop that does nothing else looks them up together, so that all that it needs is in
+    /// registers: Chinese takes .85 of the time.
     hashes: [u64; FEATURE_BATCH],
     hashes_len: usize,
     pair_hashes: [u64; FEATURE_BATCH],
     pair_hashes_len: usize,
 }
 
-impl<S: FnMut(BatchOf, &[u64]) -> Result<()>> Batches<'_, S> {
+impl<S: FnMut(BatchKind, &[u64]) -> Result<()>> Batches<'_, S> {
     /// Hashes the waiting words, and looks them up.
     #[inline(never)]
     fn flush_words(&mut self) -> Result<()> {
         let words = &mut self.words[..std::mem::take(&mut self.words_len)];
-        let hash = Seeded(self.seed);
-        words.iter_mut().for_each(|word| *word = hash.hash_1_to_8(*word, length_of(*word)));
+        let hasher = SeededHasher(self.seed);
+        words.iter_mut().for_each(|word| *word = hasher.hash_1_to_8(*word, length_of(*word)));
         let new_count = self.features.insert_all(words, self.tick)?;
-        (self.sink)(BatchOf::Features, &words[..new_count])
+        (self.sink)(BatchKind::Features, &words[..new_count])
     }
 
     #[inline(never)]
     fn flush_hashes(&mut self) -> Result<()> {
         let hashes = &mut self.hashes[..std::mem::take(&mut self.hashes_len)];
         let new_count = self.features.insert_all(hashes, self.tick)?;
-        (self.sink)(BatchOf::Features, &hashes[..new_count])
+        (self.sink)(BatchKind::Features, &hashes[..new_count])
     }
 
     #[inline(never)]
@@ -168,11 +169,11 @@ impl<S: FnMut(BatchOf, &[u64]) -> Result<()>> Batches<'_, S> {
         let hashes = &mut self.pair_hashes[..std::mem::take(&mut self.pair_hashes_len)];
         let table = self.pairs.as_deref_mut().unwrap_or(self.features);
         let new_count = table.insert_all(hashes, self.tick)?;
-        (self.sink)(BatchOf::Pairs, &hashes[..new_count])
+        (self.sink)(BatchKind::Pairs, &hashes[..new_count])
     }
 }
 
-impl<S: FnMut(BatchOf, &[u64]) -> Result<()>> FeatureSink for &mut Batches<'_, S> {
+impl<S: FnMut(BatchKind, &[u64]) -> Result<()>> FeatureSink for &mut Batches<'_, S> {
     #[inline(always)]
     fn feature(&mut self, _: &[u8], hash: u64) -> Result<()> {
         self.hashes[self.hashes_len % FEATURE_BATCH] = hash;
@@ -181,12 +182,14 @@ impl<S: FnMut(BatchOf, &[u64]) -> Result<()>> FeatureSink for &mut Batches<'_, S
     }
 
     #[inline(always)]
-    fn short_word(&mut self, bytes: u64, _: Seeded) -> Result<()> {
+    fn short_word(&mut self, bytes: u64, _: SeededHasher) -> Result<()> {
         self.words[self.words_len % FEATURE_BATCH] = bytes;
-        self.words_len += usize::from(!self.seen.repeats(bytes));
+        self.words_len += usize::from(!self.seen_words.repeats(bytes));
         if self.words_len == FEATURE_BATCH { self.flush_words() } else { Ok(()) }
     }
+}
 
+impl<S: FnMut(BatchKind, &[u64]) -> Result<()>> PairSink for &mut Batches<'_, S> {
     #[inline(always)]
     fn pair(&mut self, hash: u64) -> Result<()> {
         self.pair_hashes[self.pair_hashes_len % FEATURE_BATCH] = hash;

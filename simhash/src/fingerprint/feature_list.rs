@@ -6,12 +6,14 @@ use crate::memory::push;
 /// The distinct features of a text, in the order in which they first end in it.
 #[derive(Debug, Default)]
 pub struct FeatureList {
-    bytes: String,
+    /// The features, one after the other.
+    texts: String,
+    /// Where each feature ends in `texts`, in bytes.
     ends: Vec<usize>,
     pub(super) hashes: Vec<u64>,
-    /// Weights of the features; 0 if the option `weights` leaves it out.
+    /// The weight of each feature; 0 if the option `weights` leaves the feature out.
     pub(super) weights: Vec<u64>,
-    pub(super) one: u64,
+    pub(super) unit_weight: u64,
 }
 
 /// A feature of a text. Its weight is added to, or subtracted from, the sum of each bit. With the option `weights`, it
@@ -29,37 +31,38 @@ pub struct Feature<'a> {
 impl FeatureList {
     /// The features that the fingerprint is made of, in the order in which they first end in the text.
     pub fn iter(&self) -> impl Iterator<Item = Feature<'_>> {
-        (0..self.positions()).filter_map(|position| self.get(position))
+        (0..self.position_count()).filter_map(|position| self.get(position))
     }
 
     /// The number of features, including the features that the option `weights` leaves out.
-    pub fn positions(&self) -> usize {
+    pub fn position_count(&self) -> usize {
         self.hashes.len()
     }
 
-    /// The units in a weight of 1.
-    pub fn one(&self) -> u64 {
-        self.one
+    /// A weight of 1, in the units of the weights.
+    pub fn unit_weight(&self) -> u64 {
+        self.unit_weight
     }
 
-    /// The feature at a position; None if the option `weights` leaves it out of the fingerprint.
+    /// The feature at a position; None if the option `weights` leaves it out of the fingerprint. Panics unless
+    /// `position` is below [`Self::position_count`].
     pub fn get(&self, position: usize) -> Option<Feature<'_>> {
         let start = position.checked_sub(1).map_or(0, |before| self.ends[before]);
         let weight = self.weights[position];
         if weight == 0 {
             return None;
         }
-        Some(Feature { text: &self.bytes[start..self.ends[position]], weight, hash: self.hashes[position] })
+        Some(Feature { text: &self.texts[start..self.ends[position]], weight, hash: self.hashes[position] })
     }
 
     pub(super) fn push(&mut self, feature: &[u8], hash: u64) -> Result<()> {
-        if self.bytes.len() + feature.len() > MAX_VALUE_BYTES {
+        if self.texts.len() + feature.len() > MAX_VALUE_BYTES {
             return Err(Error::FeaturesTooLong);
         }
-        self.bytes.try_reserve(feature.len())?;
-        // A feature is cut from valid text between characters.
-        self.bytes.push_str(&String::from_utf8_lossy(feature));
-        push(&mut self.ends, self.bytes.len())?;
+        self.texts.try_reserve(feature.len())?;
+        // Nothing is lost, because a feature is cut from valid text between characters.
+        self.texts.push_str(&String::from_utf8_lossy(feature));
+        push(&mut self.ends, self.texts.len())?;
         push(&mut self.hashes, hash)
     }
 }

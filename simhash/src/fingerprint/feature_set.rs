@@ -4,14 +4,14 @@ use super::agreement::Agreement;
 use super::fingerprinter::Fingerprinter;
 use super::resemblance::share;
 use crate::error::Result;
-use crate::memory::{collect_exact, filled, push};
+use crate::memory::{collect_exact, push, repeated};
 use crate::ticking::{ITEMS_BETWEEN_TICKS, sort, ticking};
 
 /// Features that are compared before it is checked again whether the resemblance can still be reached.
 const FEATURES_BETWEEN_CHECKS: usize = 32;
 
-/// The features and pairs of neighbouring features of a text that has some. 8 bytes each, or 16 if the options weigh
-/// features.
+/// The features and pairs of neighbouring features of a text that has some. Takes 8 bytes for each, or 16 if the
+/// options weigh features.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FeatureSet {
     pub fingerprint: u64,
@@ -61,7 +61,7 @@ impl FeatureSet {
         share(common?, self.total, other.total)
     }
 
-    /// The common weight of two sets; None if it is less than `needed`.
+    /// The common weight of two sets; None if it is less than `needed`. Merges the two sorted lists.
     fn common_weight(&self, other: &Self, needed: u128, tick: &dyn Fn()) -> Option<u128> {
         let mut common = 0;
         let (mut rest, mut rest_of_other) = (self.total, other.total);
@@ -113,8 +113,8 @@ impl FeatureSet {
         let levels = ticking(&self.hashes, tick).fold(0u64, |levels, hash| levels | 1 << level(*hash));
         let mut rest = self.total;
         prefix.clear();
-        for next in (0..u64::BITS as u8).filter(|level| levels >> level & 1 == 1) {
-            for (hash, weight) in ticking(self.hashes_and_weights(), tick).filter(|(hash, _)| level(*hash) == next) {
+        for current in (0..u64::BITS as u8).filter(|level| levels >> level & 1 == 1) {
+            for (hash, weight) in ticking(self.hashes_and_weights(), tick).filter(|(hash, _)| level(*hash) == current) {
                 if rest < long {
                     return Ok(());
                 }
@@ -145,11 +145,12 @@ fn plain_hashes(fingerprinter: &mut Fingerprinter, text: &str) -> Result<(Option
     Ok((fingerprint, collect_exact(hashes.len(), ticking(hashes, fingerprinter.tick))?))
 }
 
-/// Buckets in which hashes are sorted, and the most in each.
+/// The buckets in which hashes are sorted, and the most hashes in each.
 const BUCKETS: usize = 512;
 const MAX_IN_BUCKET: u16 = 32;
 
-/// The hashes in ascending order, in half the time of a sort: most buckets have few hashes. None if one has many.
+/// The hashes in ascending order, in half the time of a sort: by a counting sort of the highest bits, which leaves few
+/// hashes in most buckets. None if one bucket has many.
 fn sorted_by_buckets(hashes: &[u64]) -> Result<Option<Vec<u64>>> {
     if hashes.len() > BUCKETS * usize::from(MAX_IN_BUCKET) {
         return Ok(None);
@@ -160,16 +161,17 @@ fn sorted_by_buckets(hashes: &[u64]) -> Result<Option<Vec<u64>>> {
     if counts.iter().any(|count| *count > MAX_IN_BUCKET) {
         return Ok(None);
     }
-    let mut begins = counts;
+    // Where the next hash of each bucket goes: at first, where the bucket starts.
+    let mut next_positions = counts;
     let mut sum = 0;
-    for begin in &mut begins {
-        sum += std::mem::replace(begin, sum);
+    for next in &mut next_positions {
+        sum += std::mem::replace(next, sum);
     }
-    let mut all = filled(hashes.len(), 0, &|| ())?;
+    let mut all = repeated(hashes.len(), 0, &|| ())?;
     for hash in hashes {
-        let begin = &mut begins[bucket(*hash)];
-        all[usize::from(*begin)] = *hash;
-        *begin += 1;
+        let next = &mut next_positions[bucket(*hash)];
+        all[usize::from(*next)] = *hash;
+        *next += 1;
     }
     // An insertion sort moves a hash only within its bucket.
     for sorted in 1..all.len() {
@@ -188,13 +190,13 @@ fn sorted_by_buckets(hashes: &[u64]) -> Result<Option<Vec<u64>>> {
 fn weighted_hashes(fingerprinter: &mut Fingerprinter, text: &str) -> Result<(Vec<u64>, Vec<u64>)> {
     let tick = fingerprinter.tick;
     let features = fingerprinter.weighted_features_and_pairs(text)?;
-    let mut found = Vec::new();
+    let mut sorted = Vec::new();
     for feature in ticking(features.iter().filter(|(_, weight)| *weight > 0), tick) {
-        push(&mut found, feature)?;
+        push(&mut sorted, feature)?;
     }
-    sort(&mut found, &|(hash, _)| *hash, u64::BITS, tick);
-    let hashes = collect_exact(found.len(), ticking(&found, tick).map(|(hash, _)| *hash))?;
-    let weights = collect_exact(found.len(), ticking(&found, tick).map(|(_, weight)| *weight))?;
+    sort(&mut sorted, &|(hash, _)| *hash, u64::BITS, tick);
+    let hashes = collect_exact(sorted.len(), ticking(&sorted, tick).map(|(hash, _)| *hash))?;
+    let weights = collect_exact(sorted.len(), ticking(&sorted, tick).map(|(_, weight)| *weight))?;
     Ok((hashes, weights))
 }
 
@@ -224,11 +226,11 @@ fn least_common(least: f64, of_a: u128, of_b: u128) -> Option<u128> {
 /// The number of common hashes of two ascending lists; None if there are fewer than `needed`.
 fn common_hashes(needed: u128, a: &[u64], b: &[u64], tick: &dyn Fn()) -> Option<u128> {
     let (mut i, mut j, mut common) = (0, 0, 0);
-    for stride in 1.. {
+    for chunk in 1.. {
         if ((common + (a.len() - i).min(b.len() - j)) as u128) < needed {
             return None;
         }
-        if stride % (ITEMS_BETWEEN_TICKS / FEATURES_BETWEEN_CHECKS) == 0 {
+        if chunk % (ITEMS_BETWEEN_TICKS / FEATURES_BETWEEN_CHECKS) == 0 {
             tick();
         }
         let (end_i, end_j) = ((i + FEATURES_BETWEEN_CHECKS).min(a.len()), (j + FEATURES_BETWEEN_CHECKS).min(b.len()));

@@ -1,7 +1,7 @@
 //! A hash table of the distinct features of a text.
 
 use crate::error::{Error, MAX_FEATURES, Result};
-use crate::memory::{fill, filled};
+use crate::memory::{grow, repeated};
 use crate::random::{secret_factor, spread};
 use crate::ticking::ticking;
 
@@ -12,12 +12,13 @@ use crate::ticking::ticking;
 /// feature, 48 while it grows, and half as much again with counts.
 #[derive(Debug, Default)]
 pub struct FeatureTable {
-    /// The hashes in their slots; 0 is a free slot. The feature whose hash is 0 is counted in `zero`.
+    /// The hashes in their slots; 0 is a free slot. The feature whose hash is 0 is counted in `zero_count`.
     hashes: Vec<u64>,
     /// The count of each slot; empty if occurrences are not counted.
     counts: Vec<u32>,
     distinct: usize,
-    zero: u32,
+    zero_count: u32,
+    /// The factor of [`spread`].
     secret: u64,
 }
 
@@ -35,7 +36,7 @@ impl FeatureTable {
     pub fn reset(&mut self, expected: usize, has_counts: bool, tick: &dyn Fn()) -> Result<()> {
         let slots = expected.saturating_mul(SLOTS_PER_FEATURE).clamp(MIN_SLOTS, MAX_FIRST_SLOTS).next_power_of_two();
         self.distinct = 0;
-        self.zero = 0;
+        self.zero_count = 0;
         self.secret = secret_factor();
         if self.hashes.len() == slots && !has_counts {
             self.hashes.fill(0);
@@ -44,8 +45,8 @@ impl FeatureTable {
         }
         self.hashes.clear();
         self.counts.clear();
-        fill(&mut self.hashes, slots, 0, tick)?;
-        fill(&mut self.counts, if has_counts { slots } else { 0 }, 0, tick)
+        grow(&mut self.hashes, slots, 0, tick)?;
+        grow(&mut self.counts, if has_counts { slots } else { 0 }, 0, tick)
     }
 
     /// Counts a feature by its hash, and returns whether the hash is new.
@@ -64,8 +65,8 @@ impl FeatureTable {
         for i in 0..hashes.len() {
             let hash = hashes[i];
             let is_new = if hash == 0 {
-                self.zero = self.zero.saturating_add(1);
-                self.zero == 1
+                self.zero_count = self.zero_count.saturating_add(1);
+                self.zero_count == 1
             } else {
                 let slot = slot_of(slots, self.secret, hash);
                 let is_new = slots[slot] == 0;
@@ -90,10 +91,9 @@ impl FeatureTable {
     pub fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
         let taken = self.hashes.iter().enumerate().filter(|(_, hash)| **hash != 0);
         let features = taken.map(|(slot, hash)| (*hash, self.counts.get(slot).copied().unwrap_or(1)));
-        features.chain((self.zero > 0).then(|| (0, self.count(0))))
+        features.chain((self.zero_count > 0).then(|| (0, self.count(0))))
     }
 
-    /// The number of distinct features.
     pub fn distinct(&self) -> usize {
         self.distinct
     }
@@ -101,7 +101,7 @@ impl FeatureTable {
     /// How often the feature with this hash occurs (1 if occurrences are not counted); 0 if it is not in the table.
     pub fn count(&self, hash: u64) -> u32 {
         if hash == 0 {
-            return if self.counts.is_empty() { self.zero.min(1) } else { self.zero };
+            return if self.counts.is_empty() { self.zero_count.min(1) } else { self.zero_count };
         }
         let slot = slot_of(&self.hashes, self.secret, hash);
         self.counts.get(slot).copied().unwrap_or((self.hashes[slot] == hash).into())
@@ -109,7 +109,7 @@ impl FeatureTable {
 
     #[inline(always)]
     pub fn contains(&self, hash: u64) -> bool {
-        if hash == 0 { self.zero > 0 } else { self.hashes[slot_of(&self.hashes, self.secret, hash)] == hash }
+        if hash == 0 { self.zero_count > 0 } else { self.hashes[slot_of(&self.hashes, self.secret, hash)] == hash }
     }
 
     pub fn memory(&self) -> usize {
@@ -122,8 +122,8 @@ impl FeatureTable {
             return Err(Error::TooManyFeatures);
         }
         let mut larger = Self {
-            hashes: filled(2 * self.hashes.len(), 0, tick)?,
-            counts: filled(2 * self.counts.len(), 0, tick)?,
+            hashes: repeated(2 * self.hashes.len(), 0, tick)?,
+            counts: repeated(2 * self.counts.len(), 0, tick)?,
             ..*self
         };
         for (i, hash) in ticking(self.hashes.iter().enumerate(), tick) {

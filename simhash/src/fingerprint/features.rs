@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::hash::{Seeded, bytes_at, length_of, lowest_bytes};
+use super::hash::{SeededHasher, bytes_at, length_of, lowest_bytes};
 use super::options::{Options, Tokens};
 use super::units::each_unit;
 use crate::error::Result;
@@ -12,23 +12,22 @@ use crate::text::tokens::{LETTER_BYTES, TokenSink, next_start, tokenize};
 
 /// Receives the features of a text, each time that they occur.
 pub trait FeatureSink {
-    /// Any feature, with its hash by the seed of the options. Unless `pair` is implemented, also each pair, without
-    /// bytes.
+    /// A feature, with its hash by the seed of the options.
     fn feature(&mut self, feature: &[u8], hash: u64) -> Result<()>;
     /// A word of 1 to 8 bytes. They are the lowest ones of `bytes`, and none of them is 0.
     #[inline(always)]
-    fn short_word(&mut self, bytes: u64, hash: Seeded) -> Result<()> {
+    fn short_word(&mut self, bytes: u64, hasher: SeededHasher) -> Result<()> {
         let length = length_of(bytes);
-        self.feature(&bytes.to_le_bytes()[..length], hash.hash_1_to_8(bytes, length))
-    }
-    /// A pair of neighbouring features.
-    #[inline(always)]
-    fn pair(&mut self, hash: u64) -> Result<()> {
-        self.feature(&[], hash)
+        self.feature(&bytes.to_le_bytes()[..length], hasher.hash_1_to_8(bytes, length))
     }
     /// Ends a run: the next feature and the last one are not neighbours.
     #[inline(always)]
     fn end_run(&mut self) {}
+}
+
+/// Receives the pairs of neighbouring features too, by their hashes.
+pub trait PairSink: FeatureSink {
+    fn pair(&mut self, hash: u64) -> Result<()>;
 }
 
 impl<F: FnMut(&[u8], u64) -> Result<()>> FeatureSink for F {
@@ -38,95 +37,93 @@ impl<F: FnMut(&[u8], u64) -> Result<()>> FeatureSink for F {
     }
 }
 
-/// Passes `emit` each feature of a text in normal form: once for each occurrence, in the order in which these end.
+/// Passes `sink` each feature of a text in normal form: once for each occurrence, in the order in which these end.
 ///
-/// If `has_capitals` is true, the text is in normal form except for ASCII capitals, which are taken for small letters.
-/// This saves a copy of the text, and reading the copy right after it was written. It needs [`takes_capitals`].
+/// If `may_have_capitals` is true, ASCII capitals are taken for small letters, and the text is in normal form except
+/// for them. So no copy of the text is written and read. Only for options of which [`takes_capitals`] is true.
 #[inline]
 pub fn each_feature(
     normal: &str,
-    has_capitals: bool,
+    may_have_capitals: bool,
     options: &Options,
     tick: &dyn Fn(),
-    emit: impl FeatureSink,
+    sink: impl FeatureSink,
 ) -> Result<()> {
-    debug_assert!(!has_capitals || takes_capitals(options));
-    let hash = Seeded(options.seed);
+    debug_assert!(!may_have_capitals || takes_capitals(options));
+    let hasher = SeededHasher(options.seed);
     let text = normal.as_bytes();
     match options.tokens {
         Tokens::Words => {
-            let mut sink = WordFeatures {
+            let mut features = WordFeatures {
                 text,
-                words: match options.tokens_per_feature(1) {
+                word_shingler: match options.tokens_per_feature(1) {
                     1 => None,
                     n => Some(Shingler::new(text, n, Some(b' '))),
                 },
-                small: if has_capitals { CASE_BITS } else { 0 },
-                high: if has_capitals { HIGH_BITS } else { 0 },
+                fold: if may_have_capitals { CaseFold::ASCII } else { CaseFold::NONE },
                 folded: Vec::new(),
-                spaceless: None,
+                spaceless_shingler: None,
                 spaceless_length: options.tokens_per_feature(3),
-                hash,
-                emit,
+                hasher,
+                sink,
             };
-            tokenize(normal, &mut sink, tick)?;
-            sink.end_words()?;
-            sink.end_spaceless()
+            tokenize(normal, &mut features, tick)?;
+            features.end_words()?;
+            features.end_spaceless()
         }
         Tokens::Chars => {
-            let characters = Shingler::new(text, options.tokens_per_feature(4), None);
-            let mut sink = CharFeatures { characters, hash, emit };
-            each_unit(normal, Tokens::Chars, &mut sink, tick)?;
-            emit_hashed(sink.characters.end_run()?, hash, &mut sink.emit)
+            let shingler = Shingler::new(text, options.tokens_per_feature(4), None);
+            let mut features = CharFeatures { shingler, hasher, sink };
+            each_unit(normal, Tokens::Chars, &mut features, tick)?;
+            emit_hashed(features.shingler.end_run()?, hasher, &mut features.sink)
         }
     }
 }
 
-/// Not inlined: it has many callers, and the commonest features, single words and three Chinese letters, are passed on
-/// elsewhere.
+/// Passes on a feature, if there is one, with its hash. Not inlined, because it has many callers: the commonest
+/// features, single words and three Chinese letters, are passed on elsewhere.
 #[inline(never)]
-fn emit_hashed(feature: Option<&[u8]>, hash: Seeded, emit: &mut impl FeatureSink) -> Result<()> {
-    feature.map_or(Ok(()), |feature| emit.feature(feature, hash.hash(feature)))
+fn emit_hashed(feature: Option<&[u8]>, hasher: SeededHasher, sink: &mut impl FeatureSink) -> Result<()> {
+    feature.map_or(Ok(()), |feature| sink.feature(feature, hasher.hash(feature)))
 }
 
-/// Whether [`each_feature`] takes a text with capitals: if words are features by themselves, and all count.
+/// Whether [`each_feature`] takes a text with capitals: words are features by themselves, and none is ignored.
 pub fn takes_capitals(options: &Options) -> bool {
     options.tokens == Tokens::Words && options.tokens_per_feature(1) == 1 && options.ignore.is_nothing()
 }
 
 /// Shingles of words and of spaceless tokens. A token of one kind ends a run of the other.
-struct WordFeatures<'t, E> {
+struct WordFeatures<'t, S> {
     text: &'t [u8],
     /// None if words are features by themselves.
-    words: Option<Shingler<'t>>,
-    /// [`CASE_BITS`] if the text has ASCII capitals that stand for small letters; otherwise 0.
-    small: u64,
-    /// [`HIGH_BITS`] in such a text, since `small` would change bytes that are not ASCII; otherwise 0.
-    high: u64,
+    word_shingler: Option<Shingler<'t>>,
+    fold: CaseFold,
     /// Memory for the small letters of one word.
     folded: Vec<u8>,
     /// None before the first spaceless token: most texts have none, and a shingler takes 256 bytes.
-    spaceless: Option<Shingler<'t>>,
+    spaceless_shingler: Option<Shingler<'t>>,
     spaceless_length: usize,
-    hash: Seeded,
-    emit: E,
+    hasher: SeededHasher,
+    sink: S,
 }
 
-impl<E: FeatureSink> WordFeatures<'_, E> {
+impl<S: FeatureSink> WordFeatures<'_, S> {
     #[inline(always)]
     fn end_words(&mut self) -> Result<()> {
-        match &mut self.words {
-            Some(run) if !run.is_between_runs() => emit_hashed(run.end_run()?, self.hash, &mut self.emit),
+        match &mut self.word_shingler {
+            Some(shingler) if !shingler.is_between_runs() => {
+                emit_hashed(shingler.end_run()?, self.hasher, &mut self.sink)
+            }
             _ => Ok(()),
         }
     }
 
     #[inline(always)]
     fn end_spaceless(&mut self) -> Result<()> {
-        match &mut self.spaceless {
-            Some(run) if !run.is_between_runs() => {
-                emit_hashed(run.end_run()?, self.hash, &mut self.emit)?;
-                self.emit.end_run();
+        match &mut self.spaceless_shingler {
+            Some(shingler) if !shingler.is_between_runs() => {
+                emit_hashed(shingler.end_run()?, self.hasher, &mut self.sink)?;
+                self.sink.end_run();
                 Ok(())
             }
             _ => Ok(()),
@@ -136,13 +133,12 @@ impl<E: FeatureSink> WordFeatures<'_, E> {
     #[inline(always)]
     fn single_word(&mut self, token: Range<usize>) -> Result<()> {
         match bytes_at(self.text, token.start, token.end) {
-            Some(bytes) if bytes & self.high == 0 => {
-                self.emit.short_word(bytes | self.small & lowest_bytes(token.end - token.start), self.hash)
+            Some(bytes) if bytes & self.fold.non_ascii_bits == 0 => {
+                self.sink.short_word(bytes | self.fold.case_bits & lowest_bytes(token.end - token.start), self.hasher)
             }
             _ => {
-                let fold = [self.small, self.high];
-                let emit = |feature: &[u8], hash| self.emit.feature(feature, hash);
-                long_word(&self.text[token], fold, &mut self.folded, self.hash, emit)
+                let emit = |feature: &[u8], hash| self.sink.feature(feature, hash);
+                emit_word(&self.text[token], self.fold, &mut self.folded, self.hasher, emit)
             }
         }
     }
@@ -150,29 +146,30 @@ impl<E: FeatureSink> WordFeatures<'_, E> {
     /// The last two tokens of a run of spaceless tokens, if three make a feature and these two have three bytes each.
     #[inline]
     fn two_letters(&self) -> Option<[Range<usize>; 2]> {
-        let last_two = self.spaceless.as_ref().filter(|_| self.spaceless_length == 3)?.last_two()?;
+        let last_two = self.spaceless_shingler.as_ref().filter(|_| self.spaceless_length == 3)?.last_two()?;
         last_two.iter().all(|token| token.len() == LETTER_BYTES).then_some(last_two)
     }
 }
 
-impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
+impl<S: FeatureSink> TokenSink for WordFeatures<'_, S> {
     #[inline(always)]
     fn word(&mut self, token: Range<usize>) -> Result<()> {
         self.end_spaceless()?;
-        match &mut self.words {
+        match &mut self.word_shingler {
             None => self.single_word(token),
-            Some(run) => emit_hashed(run.push(token)?, self.hash, &mut self.emit),
+            Some(shingler) => emit_hashed(shingler.push(token)?, self.hasher, &mut self.sink),
         }
     }
 
     #[inline(always)]
     fn spaceless(&mut self, token: Range<usize>) -> Result<()> {
         self.end_words()?;
-        let run = self.spaceless.get_or_insert_with(|| Shingler::new(self.text, self.spaceless_length, None));
-        if run.is_between_runs() {
-            self.emit.end_run();
+        let new_shingler = || Shingler::new(self.text, self.spaceless_length, None);
+        let shingler = self.spaceless_shingler.get_or_insert_with(new_shingler);
+        if shingler.is_between_runs() {
+            self.sink.end_run();
         }
-        emit_hashed(run.push(token)?, self.hash, &mut self.emit)
+        emit_hashed(shingler.push(token)?, self.hasher, &mut self.sink)
     }
 
     /// Three letters of three bytes, the commonest feature of Chinese and Japanese, are put together in registers,
@@ -187,55 +184,72 @@ impl<E: FeatureSink> TokenSink for WordFeatures<'_, E> {
             let Some(start) = next_start(base, &mut starts) else { return Ok(()) };
             self.spaceless(start..start + LETTER_BYTES)?;
         };
+        // The last two letters of the chunk, for the shingler.
         let Some(last) = starts.checked_ilog2() else { return Ok(()) };
         let before_last = (starts ^ 1 << last).checked_ilog2().map_or(last_two[1], |start| base + start as usize);
         let count = starts.count_ones() as usize;
         let text = self.text;
         let [first, second] = last_two.map(|start| read_letter(text, start));
-        let mut two = first | second << 24;
+        // A feature has nine bytes: the six of its first two letters, and three. It is hashed by its first and its last
+        // eight bytes.
+        let mut first_two = first | second << 24;
         while let Some(start) = next_start(base, &mut starts) {
             let third = read_letter(text, start) << 40;
-            let (begin, end) = (two | third << 8, two >> 8 | third);
-            two = end >> 16;
-            let feature = (u128::from(end) << 8 | u128::from(begin)).to_le_bytes();
-            self.emit.feature(&feature[..3 * LETTER_BYTES], self.hash.hash_9_to_16(begin, end, 3 * LETTER_BYTES))?;
+            let (first_eight, last_eight) = (first_two | third << 8, first_two >> 8 | third);
+            first_two = last_eight >> 16;
+            let feature = (u128::from(last_eight) << 8 | u128::from(first_eight)).to_le_bytes();
+            let hash = self.hasher.hash_9_to_16(first_eight, last_eight, 3 * LETTER_BYTES);
+            self.sink.feature(&feature[..3 * LETTER_BYTES], hash)?;
         }
-        if let Some(run) = &mut self.spaceless {
-            run.skip(count, [before_last, base + last as usize].map(|start| start..start + LETTER_BYTES));
+        if let Some(shingler) = &mut self.spaceless_shingler {
+            shingler.skip(count, [before_last, base + last as usize].map(|start| start..start + LETTER_BYTES));
         }
         Ok(())
     }
 }
 
-/// Passes `emit` a word, with its hash, that [`bytes_at`] does not read (it has more than eight bytes, or the text has
-/// fewer), or that is not ASCII in a text with capitals. `small` and `high` are as in [`WordFeatures`], except that
-/// `high` may be 0 if the word is ASCII. `folded` is memory for the small letters.
+/// How ASCII capitals become small letters while a word is read.
+#[derive(Clone, Copy)]
+pub(super) struct CaseFold {
+    /// The bits that make small letters of the capitals, and leave small letters and digits as they are.
+    pub case_bits: u64,
+    /// The bits by which bytes are recognised that are not ASCII: `case_bits` would change them.
+    non_ascii_bits: u64,
+}
+
+impl CaseFold {
+    pub const NONE: Self = Self { case_bits: 0, non_ascii_bits: 0 };
+    pub const ASCII: Self = Self { case_bits: CASE_BITS, non_ascii_bits: HIGH_BITS };
+}
+
+/// Passes `emit` a word with its hash: a word that [`bytes_at`] does not read (it has more than eight bytes, or the
+/// text has fewer), or one that is not ASCII in a text that may have capitals. `folded` is memory for small letters.
 #[inline(never)]
-pub(super) fn long_word<T>(
+pub(super) fn emit_word<T>(
     word: &[u8],
-    [small, high]: [u64; 2],
+    fold: CaseFold,
     folded: &mut Vec<u8>,
-    hash: Seeded,
+    hasher: SeededHasher,
     emit: impl FnOnce(&[u8], u64) -> Result<T>,
 ) -> Result<T> {
     if let (9..=16, Some(first), Some(last)) = (word.len(), word.first_chunk(), word.last_chunk()) {
         let [first, last] = [*first, *last].map(u64::from_le_bytes);
-        if (first | last) & high == 0 {
-            let (first, last) = (first | small, last | small);
+        if (first | last) & fold.non_ascii_bits == 0 {
+            let (first, last) = (first | fold.case_bits, last | fold.case_bits);
             let mut feature = [0; 16];
             feature[..8].copy_from_slice(&first.to_le_bytes());
             feature[word.len() - 8..word.len()].copy_from_slice(&last.to_le_bytes());
-            return emit(&feature[..word.len()], hash.hash_9_to_16(first, last, word.len()));
+            return emit(&feature[..word.len()], hasher.hash_9_to_16(first, last, word.len()));
         }
     }
-    if small == 0 {
-        return emit(word, hash.hash(word));
+    if fold.case_bits == 0 {
+        return emit(word, hasher.hash(word));
     }
     folded.clear();
     folded.try_reserve(word.len())?;
     folded.extend_from_slice(word);
     folded.make_ascii_lowercase();
-    emit(folded, hash.hash(folded))
+    emit(folded, hasher.hash(folded))
 }
 
 /// The letter of three bytes that starts at byte `at`, as a little-endian number.
@@ -243,20 +257,22 @@ pub(super) fn long_word<T>(
 fn read_letter(text: &[u8], at: usize) -> u64 {
     match text[at..].first_chunk() {
         Some(bytes) => u64::from(u32::from_le_bytes(*bytes) & 0xff_ffff),
+        // Fewer than four bytes are left.
         None => text[at..at + LETTER_BYTES].iter().rev().fold(0, |letter, byte| letter << 8 | u64::from(*byte)),
     }
 }
 
 /// Shingles of the characters of all tokens, as one run: of the text without its separators.
-struct CharFeatures<'t, E> {
-    characters: Shingler<'t>,
-    hash: Seeded,
-    emit: E,
+struct CharFeatures<'t, S> {
+    shingler: Shingler<'t>,
+    hasher: SeededHasher,
+    sink: S,
 }
 
-impl<E: FeatureSink> TokenSink for CharFeatures<'_, E> {
+impl<S: FeatureSink> TokenSink for CharFeatures<'_, S> {
+    /// Takes a character: [`each_unit`] passes each as a spaceless token, which is a word by default.
     #[inline]
     fn word(&mut self, character: Range<usize>) -> Result<()> {
-        emit_hashed(self.characters.push(character)?, self.hash, &mut self.emit)
+        emit_hashed(self.shingler.push(character)?, self.hasher, &mut self.sink)
     }
 }

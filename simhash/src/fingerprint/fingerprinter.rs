@@ -2,7 +2,7 @@
 
 use super::agreement::{Agreement, normalise_for_same};
 use super::bands::Minima;
-use super::collect::{BatchOf, Collected, PairStorage, expected_features};
+use super::collect::{BatchKind, Collected, PairStorage, expected_features};
 use super::feature_list::FeatureList;
 use super::features::each_feature;
 use super::line::vote_for_line;
@@ -18,7 +18,7 @@ use crate::text::markup::{text_of_html, text_of_main};
 use crate::ticking::ticking;
 
 /// The most bytes of scratch memory that are reused for the next text.
-const RETAINED_BYTES: usize = 1 << 20;
+const MAX_RETAINED_BYTES: usize = 1 << 20;
 
 /// Reads texts, all by the same options.
 ///
@@ -152,7 +152,7 @@ impl<'a> Fingerprinter<'a> {
             })?;
             let weights = ticking(&list.hashes, tick).map(|hash| options.weigh(*hash, features.count(*hash)));
             list.weights = collect_exact(list.hashes.len(), weights)?;
-            list.one = options.one();
+            list.unit_weight = options.unit_weight();
             Ok(list)
         })
     }
@@ -225,7 +225,7 @@ impl<'a> Fingerprinter<'a> {
             let Scratch { collected, tally, .. } = &mut *reader.scratch;
             tally.clear();
             collected.collect(text, reader.options, PairStorage::WithFeatures, reader.tick, |batch_of, hashes| {
-                if batch_of == BatchOf::Features {
+                if batch_of == BatchKind::Features {
                     tally.vote_all(hashes);
                 }
                 sink(hashes)
@@ -262,7 +262,7 @@ impl<'a> Fingerprinter<'a> {
         if self.options.markup.is_some() {
             *retained = without_markup;
         }
-        if retained.capacity() + collected.memory() > RETAINED_BYTES {
+        if retained.capacity() + collected.memory() > MAX_RETAINED_BYTES {
             *retained = String::new();
             *collected = Collected::default();
         }
@@ -302,7 +302,7 @@ impl<'a> Fingerprinter<'a> {
         let Scratch { collected, tally, minima, .. } = &mut *self.scratch;
         tally.clear();
         collected.collect(text, self.options, PairStorage::Apart, self.tick, |batch_of, hashes| {
-            if batch_of == BatchOf::Features {
+            if batch_of == BatchKind::Features {
                 tally.vote_all(hashes);
             }
             minima.add_all(hashes);
@@ -312,17 +312,17 @@ impl<'a> Fingerprinter<'a> {
     }
 
     /// Adds the features and pairs of a text without its markup to the minima by their weights, and passes `emit` those
-    /// that weigh as much as a feature that occurs once. Returns the size of the text.
+    /// that weigh as much as a feature of weight 1 that occurs once. Returns the size of the text.
     fn add_to_minima(&mut self, text: &str, mut emit: impl FnMut(u64)) -> Result<i32> {
         let features = self.weighted_features_of(text, PairStorage::WithFeatures)?;
-        let one = self.options.weigh_count(1) * self.options.one();
+        let full_weight = self.options.weigh_count(1) * self.options.unit_weight();
         for (hash, weight) in ticking(features.occurrences(), self.tick) {
-            self.scratch.minima.add(hash, weight, one);
-            if weight == one {
+            self.scratch.minima.add(hash, weight, full_weight);
+            if weight == full_weight {
                 emit(hash);
             }
         }
-        let size = as_size(features.total(self.tick).div_ceil(self.options.one().into()));
+        let size = as_size(features.total(self.tick).div_ceil(self.options.unit_weight().into()));
         self.put_back(features);
         Ok(size)
     }

@@ -16,7 +16,7 @@ pub fn bytes_at(text: &[u8], start: usize, end: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*bytes) >> (8 * (start - at)) & lowest_bytes(length))
 }
 
-/// The length of a word of 1 to 8 bytes, none of which is 0.
+/// The length of a word of 1 to 8 bytes, none of which is 0. They are the lowest ones of `bytes`.
 #[inline(always)]
 pub fn length_of(bytes: u64) -> usize {
     8 - bytes.leading_zeros() as usize / 8
@@ -43,20 +43,20 @@ pub fn hash_9_to_16(first: u64, last: u64, length: usize) -> u64 {
     hash ^ hash >> 32
 }
 
-/// The hash function of features: xxh3-64 with this seed. Other seeds make independent fingerprints of a text. Short
-/// features are hashed fast with seed 0 alone.
+/// The hash function of features: xxh3-64 with this seed. Other seeds make independent fingerprints of a text. Only
+/// seed 0 has a fast path for short features.
 #[derive(Clone, Copy, Debug)]
-pub struct Seeded(pub u64);
+pub struct SeededHasher(pub u64);
 
-impl Seeded {
+impl SeededHasher {
     #[inline(always)]
     pub fn hash(self, feature: &[u8]) -> u64 {
-        if self.0 == 0 { hash(feature) } else { self.seeded(feature) }
+        if self.0 == 0 { hash(feature) } else { self.hash_with_seed(feature) }
     }
 
     #[inline(always)]
     pub fn hash_1_to_8(self, bytes: u64, length: usize) -> u64 {
-        if self.0 == 0 { hash_1_to_8(bytes, length) } else { self.seeded(&bytes.to_le_bytes()[..length]) }
+        if self.0 == 0 { hash_1_to_8(bytes, length) } else { self.hash_with_seed(&bytes.to_le_bytes()[..length]) }
     }
 
     #[inline(always)]
@@ -67,11 +67,11 @@ impl Seeded {
         let mut feature = [0; 16];
         feature[..8].copy_from_slice(&first.to_le_bytes());
         feature[length - 8..length].copy_from_slice(&last.to_le_bytes());
-        self.seeded(&feature[..length])
+        self.hash_with_seed(&feature[..length])
     }
 
     #[cold]
-    fn seeded(self, feature: &[u8]) -> u64 {
+    fn hash_with_seed(self, feature: &[u8]) -> u64 {
         xxhash_rust::xxh3::xxh3_64_with_seed(feature, self.0)
     }
 }

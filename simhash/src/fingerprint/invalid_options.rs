@@ -4,7 +4,6 @@ use std::fmt;
 
 use crate::error::{Error, shorten};
 
-/// The keys of options.
 pub const OPTION_KEYS: [&str; 9] =
     ["tokens", "ngram", "weight", "weights", "case_fold", "seed", "markup", "ignore", "same"];
 
@@ -19,7 +18,6 @@ pub struct InvalidOptions {
     in_criterion: bool,
 }
 
-/// The reason why a document is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// Memory was refused, or a limit was exceeded.

@@ -1,6 +1,6 @@
 //! Numbers of JSON, of any length, as exact integers.
 
-use super::weights::UNITS;
+use super::weights::ONE_IN_BILLIONTHS;
 
 /// A JSON number as a whole number; None if it is negative, a fraction, or beyond 64 bits.
 pub fn integer(json: &str) -> Option<u64> {
@@ -10,7 +10,7 @@ pub fn integer(json: &str) -> Option<u64> {
 /// A JSON number in billionths, rounded to the nearest (half up); None unless the number is from 0 to 1.
 pub fn billionths(json: &str) -> Option<u32> {
     let ScaledNumber { whole, rounds_up, is_whole } = scaled_number(json, 9)?;
-    let most = u64::from(UNITS);
+    let most = u64::from(ONE_IN_BILLIONTHS);
     (whole < most || whole == most && is_whole).then(|| whole as u32 + u32::from(rounds_up))
 }
 

@@ -44,7 +44,7 @@ type Ranked = (Reverse<u32>, u64);
 
 /// A feature whose weight, 1 to 4 fifths, was learnt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Learnt {
+pub struct LearntWeight {
     pub feature: String,
     pub fifths: u8,
 }
@@ -54,18 +54,17 @@ impl TextSample {
         Self { size, texts: Vec::new() }
     }
 
-    /// Number of texts.
-    pub fn texts(&self) -> usize {
+    pub fn text_count(&self) -> usize {
         self.texts.len()
     }
 
-    /// Number of texts with an end tag, as HTML has them.
-    pub fn with_tags(&self) -> usize {
+    /// The number of texts that have an end tag, as HTML has.
+    pub fn tagged_text_count(&self) -> usize {
         let is_end_tag = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic());
         self.texts.iter().filter(|(_, text)| text.split("</").skip(1).any(is_end_tag)).count()
     }
 
-    /// Offers a text. Most texts of a large table cost only their hash.
+    /// Adds a text, if its hash is small enough. Most texts of a large table cost only their hash.
     pub fn add(&mut self, text: &str) -> Result<()> {
         let beginning = &text[..text.floor_char_boundary(MAX_READ_BYTES)];
         let hash = hash(beginning.as_bytes());
@@ -97,19 +96,19 @@ impl TextSample {
     ///
     /// The option `weights` has no effect. Reads the sample twice. Besides the sample, takes the memory of
     /// a [`FeatureTable`] of all its distinct features, up to 48 bytes each.
-    pub fn learn(&self, options: &Options, most: usize, tick: &dyn Fn()) -> Result<Vec<Learnt>> {
+    pub fn learn(&self, options: &Options, most: usize, tick: &dyn Fn()) -> Result<Vec<LearntWeight>> {
         let options = Options { weights: None, ..options.clone() };
         let mut scratch = Scratch::default();
         let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, tick);
         let mut texts = 0;
-        let frequencies = self.frequencies(tick, |text| {
+        let frequencies = self.count_texts(tick, |text| {
             let features = fingerprinter.weighted_features(text)?.table;
             texts += usize::from(features.distinct() > 0);
             Ok(features)
         })?;
-        let common = frequencies.iter().filter(|(_, frequency)| fifths(texts, *frequency) < WEIGHT_LEVELS);
-        let common = commonest(common, most, tick)?;
-        self.with_names(&common, &mut fingerprinter, |frequency| fifths(texts, frequency))
+        let weighs_less = |(_, frequency): &(u64, u32)| weight_in_fifths(texts, *frequency) < WEIGHT_LEVELS;
+        let common = commonest(frequencies.iter().filter(weighs_less), most, tick)?;
+        self.name_features(&common, &mut fingerprinter, |frequency| weight_in_fifths(texts, frequency))
     }
 
     /// The weights with which the texts of a table are compared with each other, as JSON: a fifth for each feature that
@@ -124,7 +123,7 @@ impl TextSample {
         let options = Options { weights: None, ..options.clone() };
         let mut scratch = Scratch::default();
         let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, tick);
-        let frequencies = self.frequencies(tick, |text| {
+        let frequencies = self.count_texts(tick, |text| {
             let mut table = FeatureTable::default();
             table.reset(0, false, tick)?;
             each_with_previous(&mut fingerprinter, text, |previous, hash| {
@@ -148,9 +147,9 @@ impl TextSample {
                 _ => Ok(()),
             })?;
         }
-        let common = common.iter().map(|(hash, _)| (hash, frequencies.count(hash)));
-        let common = commonest(common, MAX_TABLE_WEIGHTS, tick)?;
-        Ok(to_json(&self.with_names(&common, &mut fingerprinter, |_| 1)?, MAX_TABLE_WEIGHT_BYTES))
+        let ranked = common.iter().map(|(hash, _)| (hash, frequencies.count(hash)));
+        let common = commonest(ranked, MAX_TABLE_WEIGHTS, tick)?;
+        Ok(to_json(&self.name_features(&common, &mut fingerprinter, |_| 1)?, MAX_TABLE_WEIGHT_BYTES))
     }
 
     /// Whether a feature that `frequency` of the texts have is common: at least a tenth of them, and at least two.
@@ -161,11 +160,11 @@ impl TextSample {
     /// The share of the texts that consist mostly of features and pairs of neighbours that a tenth of the texts have:
     /// such texts resemble each other whatever else they say. Reads the sample twice, and takes the memory of
     /// [`Self::learn`], with pairs.
-    pub fn mostly_common(&self, options: &Options, tick: &dyn Fn()) -> Result<f64> {
+    pub fn mostly_common_share(&self, options: &Options, tick: &dyn Fn()) -> Result<f64> {
         let options = Options { weights: None, ..options.clone() };
         let mut scratch = Scratch::default();
         let mut fingerprinter = Fingerprinter::new(&mut scratch, &options, tick);
-        let frequencies = self.frequencies(tick, |text| Ok(fingerprinter.weighted_features_and_pairs(text)?.table))?;
+        let frequencies = self.count_texts(tick, |text| Ok(fingerprinter.weighted_features_and_pairs(text)?.table))?;
         let mut mostly = 0;
         for (_, text) in &self.texts {
             let compared = fingerprinter.weighted_features_and_pairs(text)?.table;
@@ -176,8 +175,8 @@ impl TextSample {
         Ok(mostly as f64 / self.texts.len().max(1) as f64)
     }
 
-    /// The number of texts that have each of the features that `read` returns.
-    fn frequencies(&self, tick: &dyn Fn(), mut read: impl FnMut(&str) -> Result<FeatureTable>) -> Result<FeatureTable> {
+    /// Counts the texts that have each feature. `read` returns the features of a text.
+    fn count_texts(&self, tick: &dyn Fn(), mut read: impl FnMut(&str) -> Result<FeatureTable>) -> Result<FeatureTable> {
         let mut frequencies = FeatureTable::default();
         frequencies.reset(0, true, tick)?;
         for (_, text) in &self.texts {
@@ -188,14 +187,16 @@ impl TextSample {
         Ok(frequencies)
     }
 
-    /// Reads the names of these features from the texts, in the same order. `fifths` weighs a frequency.
-    fn with_names(
+    /// Reads from the texts how these features are written, and returns them in the same order. `weigh` makes fifths of
+    /// a frequency.
+    fn name_features(
         &self,
         common: &[Ranked],
         fingerprinter: &mut Fingerprinter,
-        fifths: impl Fn(u32) -> u8,
-    ) -> Result<Vec<Learnt>> {
-        let unnamed = |(Reverse(frequency), _): &Ranked| Learnt { feature: String::new(), fifths: fifths(*frequency) };
+        weigh: impl Fn(u32) -> u8,
+    ) -> Result<Vec<LearntWeight>> {
+        let unnamed =
+            |(Reverse(frequency), _): &Ranked| LearntWeight { feature: String::new(), fifths: weigh(*frequency) };
         let mut learnt = collect_exact(common.len(), common.iter().map(unnamed))?;
         let indexes = common.iter().enumerate().map(|(index, (_, hash))| (*hash, index));
         let mut by_hash = collect_exact(common.len(), indexes)?;
@@ -234,10 +235,10 @@ fn commonest(features: impl Iterator<Item = (u64, u32)>, most: usize, tick: &dyn
 
 /// The value of the option `weights` as JSON: the weights of the commonest features, which take up to `bytes` bytes of
 /// `jsonb`.
-pub fn to_json(learnt: &[Learnt], bytes: usize) -> String {
+pub fn to_json(learnt: &[LearntWeight], bytes: usize) -> String {
     let mut weights = serde_json::Map::new();
     let mut left = bytes;
-    for Learnt { feature, fifths } in learnt {
+    for LearntWeight { feature, fifths } in learnt {
         let Some(rest) = left.checked_sub(feature.len() + WEIGHT_BYTES) else { break };
         left = rest;
         weights.insert(feature.clone(), (f64::from(*fifths) / f64::from(WEIGHT_LEVELS)).into());
@@ -272,9 +273,9 @@ fn each_with_previous(
 }
 
 /// The weight of a feature of `frequency` of `texts` texts, in fifths.
-fn fifths(texts: usize, frequency: u32) -> u8 {
-    let weight = |frequency: u32| (texts as f64 / (1.0 + f64::from(frequency))).ln().max(0.0).ln_1p();
-    let (weight, largest) = (weight(frequency), weight(1));
+fn weight_in_fifths(texts: usize, frequency: u32) -> u8 {
+    let unscaled = |frequency: u32| (texts as f64 / (1.0 + f64::from(frequency))).ln().max(0.0).ln_1p();
+    let (weight, largest) = (unscaled(frequency), unscaled(1));
     let share = if largest > 0.0 { weight / largest } else { 1.0 };
     (share * f64::from(WEIGHT_LEVELS)).round().max(1.0) as u8
 }
@@ -282,7 +283,7 @@ fn fifths(texts: usize, frequency: u32) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fingerprint::resemblance::{COPY, resemblance};
+    use crate::fingerprint::resemblance::{DEFAULT_RESEMBLANCE, resemblance};
 
     fn sample(texts: impl IntoIterator<Item = String>, size: usize) -> TextSample {
         let mut sample = TextSample::new(size);
@@ -337,7 +338,7 @@ mod tests {
     fn weights_of_a_table_tell_texts_with_a_template_apart() {
         let others = (0..200).map(|n| format!("unrelated{n} rare{} words{n}", n / 20));
         let sample = sample((0..100).map(mail).chain(others), TABLE_SAMPLE);
-        assert_eq!(sample.mostly_common(&Options::default(), &|| ()), Ok(1.0 / 3.0));
+        assert_eq!(sample.mostly_common_share(&Options::default(), &|| ()), Ok(1.0 / 3.0));
         let json = sample.learn_table(&Options::default(), &|| ()).expect("memory suffices");
         assert!(json.contains(r#""legal7":0.2"#) && !json.contains("rare"), "{json}");
         let weighted = Options::default().with_weights(&json).expect("weights");
@@ -345,9 +346,9 @@ mod tests {
             resemblance(&mut Fingerprinter::new(&mut Scratch::default(), options, &|| ()), &mail(1), b)
                 .expect("memory suffices")
         };
-        assert!(found(&mail(2), &Options::default()) >= Some(COPY));
-        assert!(found(&mail(2), &weighted) < Some(COPY));
-        assert!(found(&format!("{}!", mail(1).to_uppercase()), &weighted) >= Some(COPY));
+        assert!(found(&mail(2), &Options::default()) >= Some(DEFAULT_RESEMBLANCE));
+        assert!(found(&mail(2), &weighted) < Some(DEFAULT_RESEMBLANCE));
+        assert!(found(&format!("{}!", mail(1).to_uppercase()), &weighted) >= Some(DEFAULT_RESEMBLANCE));
     }
 
     #[test]
@@ -364,6 +365,6 @@ mod tests {
         assert_eq!((short, long), (MAX_TABLE_WEIGHTS, 15));
         assert!(bytes <= MAX_TABLE_WEIGHT_BYTES, "{bytes}");
         assert_eq!(TextSample::new(9).learn_table(&Options::default(), &|| ()), Ok("{}".to_owned()));
-        assert_eq!(TextSample::new(9).mostly_common(&Options::default(), &|| ()), Ok(0.0));
+        assert_eq!(TextSample::new(9).mostly_common_share(&Options::default(), &|| ()), Ok(0.0));
     }
 }

@@ -9,8 +9,8 @@
 //! hash; so the pairs of short words are the same with every seed. That of a longer one is its hash. A shingle of
 //! several tokens is a feature like any other: "a b" has three bytes.
 
-use super::features::FeatureSink;
-use super::hash::{Seeded, length_of};
+use super::features::{FeatureSink, PairSink};
+use super::hash::{SeededHasher, length_of};
 use super::options::Options;
 use super::weight_map::{ByHash, WeightMap};
 use crate::error::Result;
@@ -36,7 +36,7 @@ struct Neighbour {
     factor: u64,
 }
 
-impl<'a, S: FeatureSink> Neighbours<'a, S> {
+impl<'a, S: PairSink> Neighbours<'a, S> {
     pub fn new(sink: S, options: &'a Options, factors: &'a mut PairFactors) -> Self {
         Self { sink, weights: options.weights.as_deref(), factors, previous: None }
     }
@@ -49,7 +49,7 @@ impl<'a, S: FeatureSink> Neighbours<'a, S> {
         let pair = join(previous.id, id);
         if let Some(weights) = self.weights {
             let factor = previous.factor.min(factor);
-            if factor < weights.one() {
+            if factor < weights.unit_weight() {
                 self.factors.try_reserve(1)?;
                 self.factors.insert(pair, factor);
             }
@@ -58,11 +58,11 @@ impl<'a, S: FeatureSink> Neighbours<'a, S> {
     }
 }
 
-impl<S: FeatureSink> FeatureSink for Neighbours<'_, S> {
+impl<S: PairSink> FeatureSink for Neighbours<'_, S> {
     #[inline(always)]
     fn feature(&mut self, feature: &[u8], hash: u64) -> Result<()> {
         self.sink.feature(feature, hash)?;
-        // A short word arrives here if the sink's caller has its bytes as a slice.
+        // Short features arrive here too, if the caller has their bytes as a slice.
         let id = match feature.len() {
             0..=8 => feature.iter().rev().fold(0, |id, byte| id << 8 | u64::from(*byte)),
             _ => hash,
@@ -71,9 +71,9 @@ impl<S: FeatureSink> FeatureSink for Neighbours<'_, S> {
     }
 
     #[inline(always)]
-    fn short_word(&mut self, bytes: u64, hash: Seeded) -> Result<()> {
-        self.sink.short_word(bytes, hash)?;
-        self.pair_with_previous(bytes, || hash.hash_1_to_8(bytes, length_of(bytes)))
+    fn short_word(&mut self, bytes: u64, hasher: SeededHasher) -> Result<()> {
+        self.sink.short_word(bytes, hasher)?;
+        self.pair_with_previous(bytes, || hasher.hash_1_to_8(bytes, length_of(bytes)))
     }
 
     #[inline(always)]

@@ -29,7 +29,7 @@ pub(super) struct NumberList {
     hash: u64,
 }
 
-/// Characters that join two runs of digits to one number.
+/// The characters that join two runs of digits to one number.
 const JOINERS: [char; 15] = [
     '.', ',', '\u{66b}', '\u{66c}', ':', '/', '\u{2044}', '_', '\'', '\u{2019}', '-', '\u{2010}', '\u{2012}',
     '\u{2013}', '\u{2212}',
@@ -59,7 +59,6 @@ impl NumberList {
         Ok(numbers)
     }
 
-    /// A hash of the numbers.
     pub fn digest(self) -> u64 {
         self.count ^ self.hash
     }
@@ -101,8 +100,9 @@ struct NumberSink<'a, F> {
     letters: Range<usize>,
     /// The number that is being read, without letters; empty if there is none.
     number: Range<usize>,
-    /// Where the number before it ends.
+    /// Where the number before this one ends.
     last_end: Option<usize>,
+    /// Memory for the canonical form of a number.
     canonical: String,
     emit: F,
 }
@@ -154,13 +154,13 @@ impl<F: FnMut(&str) -> Result<()>> NumberSink<'_, F> {
         let before = &self.normal[..self.letters.start];
         let has_word = |between: &str| between.chars().any(|c| [WORD, SPACELESS].contains(&kind(c.into())));
         let is_apart = self.last_end.replace(number.end).is_some_and(|end| has_word(&before[end..]));
-        let (letters, written) = (&self.normal[self.letters.clone()], in_latin(&self.normal[number])?);
+        let (letters, written) = (&self.normal[self.letters.clone()], with_latin_separators(&self.normal[number])?);
         self.canonical.clear();
         self.canonical.try_reserve(letters.len() + 2 * written.len() + 2)?;
         // A dash between a word or a number and this number is a hyphen.
-        let mut before = before.chars().rev();
-        let is_negative = before.next().is_some_and(|c| DASHES.contains(&c))
-            && before.next().is_none_or(|c| kind(c.into()) == SEPARATOR && !DASHES.contains(&c));
+        let mut backwards = before.chars().rev();
+        let is_negative = backwards.next().is_some_and(|c| DASHES.contains(&c))
+            && backwards.next().is_none_or(|c| kind(c.into()) == SEPARATOR && !DASHES.contains(&c));
         self.canonical.extend(is_negative.then_some('-'));
         self.canonical.push_str(if written.contains(['.', ',']) { "" } else { letters });
         canonicalise(&written, &mut self.canonical);
@@ -171,8 +171,8 @@ impl<F: FnMut(&str) -> Result<()>> NumberSink<'_, F> {
     }
 }
 
-/// Replaces the decimal point and the separators of Arabic and Persian by a point and commas.
-fn in_latin(written: &str) -> Result<Cow<'_, str>> {
+/// A number as it is written, with a point and commas in place of the separators of Arabic and Persian.
+fn with_latin_separators(written: &str) -> Result<Cow<'_, str>> {
     if !written.contains([ARABIC_POINT, ARABIC_COMMA]) {
         return Ok(written.into());
     }

@@ -12,7 +12,7 @@ use super::agreement::{Same, Words};
 use super::invalid_options::{InvalidOptions, Reason};
 use super::json_number::{billionths, integer};
 use super::weight_map::WeightMap;
-use super::weights::log;
+use super::weights::log_weight;
 use crate::memory::with_capacity;
 use crate::text::ignore::Ignored;
 use crate::text::shingle::MAX_NGRAM;
@@ -130,15 +130,15 @@ impl Options {
     pub(super) fn weigh_count(&self, count: u32) -> u64 {
         u64::from(match self.weight {
             Weight::Set => 1,
-            Weight::Log => log(count),
+            Weight::Log => log_weight(count),
             Weight::Tf => count,
         })
     }
 
     /// The result of [`Options::weigh`] for a weight of 1. With the option `weights`, it may be more than 1, so that
     /// all weights are whole numbers.
-    pub(super) fn one(&self) -> u64 {
-        self.weights.as_ref().map_or(1, |weights| weights.one())
+    pub(super) fn unit_weight(&self) -> u64 {
+        self.weights.as_ref().map_or(1, |weights| weights.unit_weight())
     }
 
     /// The number of tokens in a feature: the option `ngram`, or the default for this kind of tokens.

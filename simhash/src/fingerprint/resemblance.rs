@@ -1,15 +1,14 @@
 //! Resemblance: how many features two texts have in common. It confirms the candidates that bands find.
 
 use super::agreement::Agreement;
-use super::feature_table::FeatureTable;
 use super::fingerprinter::Fingerprinter;
 use super::weighted::WeightedFeatures;
 use crate::error::{Error, Result};
 use crate::ticking::ticking;
 
-/// The least resemblance of near-duplicates, by default. Measured on news, licences, laws and manual pages
+/// The least resemblance of near-duplicates by default, chosen by measurements of news, licences, laws and manual pages
 /// (`docs/accuracy.md`).
-pub const COPY: f64 = 0.84;
+pub const DEFAULT_RESEMBLANCE: f64 = 0.84;
 
 /// The Jaccard resemblance of two texts, 0 to 1, over the features that their fingerprints are made of and the pairs of
 /// neighbouring features, as one set: the sum of the smaller of the two weights of each, divided by the sum of the
@@ -60,7 +59,7 @@ impl Prepared {
         // For texts that do not agree, it only matters whether they have a feature.
         let reached = if agrees { least } else { f64::INFINITY };
         let found = if fingerprinter.options.is_plain_set() {
-            of_sets(&self.features.table, reached, fingerprinter, other)?
+            self.compare_sets(reached, fingerprinter, other)?
         } else {
             let other = fingerprinter.weighted_features_and_pairs(other)?;
             let (other_total, common) = total_and_common(&other, &self.features, fingerprinter.tick);
@@ -69,33 +68,33 @@ impl Prepared {
         Ok(if agrees { found } else { found.map(|_| 0.0) })
     }
 
+    /// Does what [`Self::compare`] does for options by which all features weigh the same, whatever the texts agree in.
+    fn compare_sets(&self, least: f64, fingerprinter: &mut Fingerprinter, other: &str) -> Result<Option<f64>> {
+        let features = &self.features.table;
+        let own = features.distinct() as u128;
+        let (mut common, mut only_in_other, mut is_out_of_reach) = (0u128, 0u128, false);
+        // Features are looked up as they are read. A scan of the slots of a finished table would take longer: most are
+        // free, and branches on free slots are mispredicted.
+        let count_batch = |hashes: &[u64]| {
+            let common_in_batch = hashes.iter().filter(|hash| features.contains(**hash)).count();
+            common += common_in_batch as u128;
+            only_in_other += (hashes.len() - common_in_batch) as u128;
+            // At best, the other text has all features of this one.
+            let most = share(own, own, own + only_in_other);
+            is_out_of_reach = least > 0.0 && !hashes.is_empty() && most.is_none_or(|most| most < least);
+            // Any error ends the reading. This error is not reported.
+            if is_out_of_reach { Err(Error::TooManyFeatures) } else { Ok(()) }
+        };
+        let distinct = fingerprinter.count_compared(other, count_batch);
+        if is_out_of_reach {
+            return Ok((own > 0).then_some(0.0));
+        }
+        Ok(share(common, own, distinct? as u128))
+    }
+
     pub fn memory(&self) -> usize {
         self.features.memory()
     }
-}
-
-/// The resemblance of a text with these features and another one, or 0 if it is seen to be less than `least`; None if a
-/// text has no feature.
-fn of_sets(features: &FeatureTable, least: f64, fingerprinter: &mut Fingerprinter, other: &str) -> Result<Option<f64>> {
-    let own = features.distinct() as u128;
-    let (mut common, mut others, mut is_out_of_reach) = (0u128, 0u128, false);
-    // Features are looked up as they are read. A scan of the slots of a finished table would take longer: most slots
-    // are free, and branches on free slots are mispredicted.
-    let count = |hashes: &[u64]| {
-        let is_common = hashes.iter().filter(|hash| features.contains(**hash)).count();
-        common += is_common as u128;
-        others += (hashes.len() - is_common) as u128;
-        // At best, the rest of the other text has all features of this one.
-        let most = share(own, own, own + others);
-        is_out_of_reach = least > 0.0 && !hashes.is_empty() && most.is_none_or(|most| most < least);
-        // Any error ends the reading. This error is not reported.
-        if is_out_of_reach { Err(Error::TooManyFeatures) } else { Ok(()) }
-    };
-    let distinct = fingerprinter.count_compared(other, count);
-    if is_out_of_reach {
-        return Ok((own > 0).then_some(0.0));
-    }
-    Ok(share(common, own, distinct? as u128))
 }
 
 /// The sum of the weights of a text's features, and the sum of the smaller of their weights in this and another text.
@@ -108,8 +107,9 @@ pub(super) fn total_and_common(text: &WeightedFeatures, other: &WeightedFeatures
     (total, common)
 }
 
-/// The resemblance from the sums of weights. The sums are exact integers, of at most 2^26 weights of 62 bits each.
-/// Rounding each to an IEEE double, and a single division of IEEE doubles gives the same result on every CPU.
+/// The resemblance from the sums of weights; None if a text has none. The sums are exact integers, of at most 2^26
+/// weights of 62 bits each. Each is rounded to an IEEE double, and these are divided once: so the result is the same on
+/// every CPU.
 pub(super) fn share(common: u128, of_a: u128, of_b: u128) -> Option<f64> {
     (of_a > 0 && of_b > 0).then(|| common as f64 / (of_a + of_b - common) as f64)
 }

@@ -15,6 +15,7 @@ pub struct SeenWords {
     /// The words in their slots; 0 is a free slot. Empty for a text in which repetitions are unlikely; otherwise, the
     /// number of slots is a power of two.
     words: Vec<u64>,
+    /// Leaves as many of a product's highest bits as a slot's number has.
     shift: u32,
 }
 
@@ -40,7 +41,7 @@ impl SeenWords {
     /// Whether the word is known to have occurred before. Remembers it.
     #[inline(always)]
     pub fn repeats(&mut self, word: u64) -> bool {
-        match self.words.get_mut((word.wrapping_mul(GOLDEN_RATIO) >> (self.shift & 63)) as usize) {
+        match self.words.get_mut((word.wrapping_mul(GOLDEN_RATIO) >> self.shift) as usize) {
             Some(slot) => std::mem::replace(slot, word) == word,
             None => false,
         }

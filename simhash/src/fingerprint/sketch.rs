@@ -38,7 +38,6 @@ impl DifferenceSketch {
         self.size == 0
     }
 
-    /// Flips the parity of a feature.
     #[inline]
     pub(super) fn flip(&mut self, hash: u64) {
         let bit = (hash >> SHIFT) as usize;

@@ -155,8 +155,8 @@ impl Tally {
         let half = self.pending_len as u64 / 2;
         // Subtracts the counters from half of the votes: what is borrowed from the next plane says which exceed it.
         (0..VOTE_BATCH_PLANES).fold(0, |borrow, i| {
-            let half = (half >> i & 1).wrapping_neg();
-            (planes[i] & borrow) | (!half & (planes[i] | borrow))
+            let half_plane = (half >> i & 1).wrapping_neg();
+            (planes[i] & borrow) | (!half_plane & (planes[i] | borrow))
         })
     }
 
@@ -201,18 +201,18 @@ fn add_votes(mut planes: [u64; VOTE_BATCH_PLANES], mut votes: [u64; VOTE_BATCH])
     (planes, votes[0])
 }
 
-/// A bit for each counter: 1 if the counter exceeds the bound.
+/// A bit for each counter: 1 if the counter exceeds the bound. Compares from the highest plane on.
 fn exceeding(planes: &[u64], bound: u128) -> u64 {
     let (mut more, mut equal) = (0, !0);
     for (i, plane) in planes.iter().enumerate().rev() {
-        let bound = ((bound >> i & 1) as u64).wrapping_neg();
-        more |= equal & plane & !bound;
-        equal &= !(plane ^ bound);
+        let bound_plane = ((bound >> i & 1) as u64).wrapping_neg();
+        more |= equal & plane & !bound_plane;
+        equal &= !(plane ^ bound_plane);
     }
     more
 }
 
-/// Adds three bits in each of 64 bit positions; returns the sums and the carries.
+/// Adds three bits in each of 64 bit positions, by 64 full adders. Returns the sums and the carries.
 #[inline]
 fn add3(a: u64, b: u64, c: u64) -> (u64, u64) {
     let a_xor_b = a ^ b;

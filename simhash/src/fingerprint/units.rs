@@ -28,6 +28,7 @@ pub fn emit_units(
     each_unit(normal, tokens, &mut Emitter { emit, count: 0, tick }, tick)
 }
 
+/// Passes units on, and ticks.
 struct Emitter<'t, E> {
     emit: E,
     count: usize,
@@ -57,6 +58,7 @@ impl<E: FnMut(Range<usize>, bool) -> Result<()>> TokenSink for Emitter<'_, E> {
     }
 }
 
+/// Cuts tokens into characters.
 struct Characters<'t, S> {
     text: &'t [u8],
     sink: &'t mut S,

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use super::hash::Seeded;
-use super::weights::UNITS;
+use super::hash::SeededHasher;
+use super::weights::ONE_IN_BILLIONTHS;
 use crate::error::Result;
 use crate::memory::with_capacity;
 use crate::random::{secret_factor, spread};
@@ -12,7 +12,7 @@ use crate::text::ignore::Ignored;
 use crate::text::normalise::normalise;
 
 /// Numbers by the hashes of features or pairs.
-pub type ByHash = HashMap<u64, u64, BuildHasherDefault<Hashed>>;
+pub type ByHash = HashMap<u64, u64, BuildHasherDefault<SpreadHasher>>;
 
 /// Weights of features, from 0 to 1. All other features weigh 1.
 ///
@@ -25,18 +25,16 @@ pub struct WeightMap {
     /// Features in normal form with their weights in billionths, in byte order; none weighs 1.
     features: Vec<(String, u32)>,
     /// The weights in units, by the features' hashes.
-    units: ByHash,
+    weights: ByHash,
     /// A weight of 1, in units.
-    one: u64,
+    unit_weight: u64,
 }
 
 impl WeightMap {
     /// Makes a map of features and their weights in billionths, each at most 10^9. Features are normalised as texts
-    /// are, and hashed with this seed.
-    ///
-    /// If two of them are the same in normal form, the inner result is an error with this feature.
+    /// are, and hashed with this seed. If two of them have the same normal form, that is the inner error.
     pub fn new(
-        weights: Vec<(String, u32)>,
+        weighted: Vec<(String, u32)>,
         case_fold: bool,
         ignored: Ignored,
         seed: u64,
@@ -44,8 +42,8 @@ impl WeightMap {
         // Only the class `accents` changes how a feature is written. The other classes remove tokens, which are not
         // features.
         let ignored = Ignored { accents: ignored.accents, ..Ignored::default() };
-        let mut features = with_capacity(weights.len())?;
-        for (feature, weight) in weights {
+        let mut features = with_capacity(weighted.len())?;
+        for (feature, weight) in weighted {
             let mut normal = String::new();
             normalise(&feature, case_fold, &mut normal, &|| ())?;
             ignored.remove(&mut normal, None, &|| ())?;
@@ -56,14 +54,14 @@ impl WeightMap {
         if let Some(index) = features.windows(2).position(|pair| pair[0].0 == pair[1].0) {
             return Ok(Err(features.swap_remove(index).0));
         }
-        features.retain(|(_, weight)| *weight != UNITS);
-        let unit = features.iter().fold(UNITS, |unit, (_, weight)| common_divisor(unit, *weight));
-        let mut units = HashMap::default();
-        units.try_reserve(features.len())?;
+        features.retain(|(_, weight)| *weight != ONE_IN_BILLIONTHS);
+        let unit = features.iter().fold(ONE_IN_BILLIONTHS, |unit, (_, weight)| common_divisor(unit, *weight));
+        let mut weights = HashMap::default();
+        weights.try_reserve(features.len())?;
         for (feature, weight) in &features {
-            units.insert(Seeded(seed).hash(feature.as_bytes()), u64::from(weight / unit));
+            weights.insert(SeededHasher(seed).hash(feature.as_bytes()), u64::from(weight / unit));
         }
-        Ok(Ok(Self { features, units, one: (UNITS / unit).into() }))
+        Ok(Ok(Self { features, weights, unit_weight: (ONE_IN_BILLIONTHS / unit).into() }))
     }
 
     /// Whether every feature weighs 1.
@@ -76,13 +74,14 @@ impl WeightMap {
         self.features.iter().map(|(feature, weight)| (&**feature, *weight))
     }
 
+    /// The weight, in units, of the feature with this hash.
     #[inline]
     pub(super) fn weight(&self, hash: u64) -> u64 {
-        self.units.get(&hash).copied().unwrap_or(self.one)
+        self.weights.get(&hash).copied().unwrap_or(self.unit_weight)
     }
 
-    pub(super) fn one(&self) -> u64 {
-        self.one
+    pub(super) fn unit_weight(&self) -> u64 {
+        self.unit_weight
     }
 }
 
@@ -102,11 +101,11 @@ fn common_divisor(mut a: u32, mut b: u32) -> u32 {
     a
 }
 
-/// The hash of a feature, [`spread`], serves as its hash in a map.
+/// Hashes a key that is a hash itself, by [`spread`].
 #[derive(Default)]
-pub struct Hashed(u64);
+pub struct SpreadHasher(u64);
 
-impl Hasher for Hashed {
+impl Hasher for SpreadHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -116,7 +115,7 @@ impl Hasher for Hashed {
     }
 
     fn write_u64(&mut self, hash: u64) {
-        // A map takes a slot from the low bits, and compares the highest seven bits.
+        // The result of `spread` has 32 bits. A map takes a slot from the low bits, and compares the highest seven.
         self.0 = spread(hash, secret_factor()).wrapping_mul(1 << 32 | 1);
     }
 }

@@ -6,10 +6,10 @@ use super::neighbours::PairFactors;
 use super::options::{Options, Weight};
 use crate::ticking::ticking;
 
-/// The distinct features of a text with their weights.
+/// The distinct features of a text with their weights; with the pairs of neighbours if these were asked for.
 #[derive(Debug)]
 pub struct WeightedFeatures {
-    /// The features, perhaps with the pairs of neighbours.
+    /// The features and pairs, with their numbers of occurrences.
     pub(super) table: FeatureTable,
     pub(super) options: Options,
     /// The weights of pairs by the option `weights`; empty without pairs, and without this option.

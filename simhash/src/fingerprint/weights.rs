@@ -3,20 +3,21 @@
 
 /// Largest weight that a caller may give a feature.
 pub const MAX_WEIGHT: f64 = 1e9;
-/// Units in a caller's weight of 1. Decimal, so that decimal fractions, as people write them, keep their exact ratios.
-pub(super) const UNITS: u32 = 1_000_000_000;
+/// A caller's weight of 1. The unit is decimal, so that decimal fractions, as people write them, keep their exact
+/// ratios.
+pub(super) const ONE_IN_BILLIONTHS: u32 = 1_000_000_000;
 
 /// A caller's weight in billionths, rounded to the nearest (half away from zero); None unless the weight is from 0 to
 /// [`MAX_WEIGHT`].
 ///
 /// A weight below half a billionth becomes 0. Negative weights are refused: a vote against every bit of a feature's
 /// hash would make a text similar to unrelated ones.
-pub fn from_float(weight: f64) -> Option<u64> {
-    (0.0..=MAX_WEIGHT).contains(&weight).then(|| (weight * f64::from(UNITS)).round() as u64)
+pub fn billionths_from_float(weight: f64) -> Option<u64> {
+    (0.0..=MAX_WEIGHT).contains(&weight).then(|| (weight * f64::from(ONE_IN_BILLIONTHS)).round() as u64)
 }
 
 /// The weight of a feature that occurs `count` times under `"weight": "log"`: round(256 * (1 + ln count)).
-pub fn log(count: u32) -> u32 {
+pub fn log_weight(count: u32) -> u32 {
     match LOG.get(count as usize) {
         Some(weight) => u32::from(*weight),
         None => compute_log(count),
@@ -33,9 +34,9 @@ const LOG: [u16; 256] = {
     table
 };
 
-/// Computes [`log`] in integers: the binary logarithm to 40 fraction bits by repeated squaring (Knuth, TAOCP 1, section
-/// 1.2.2, the method of exercise 25), times ln 2. Exact for every `u32`: `tests/weights.rs` checks each count at which
-/// the result steps.
+/// Computes [`log_weight`] in integers: the binary logarithm to 40 fraction bits by repeated squaring (Knuth, TAOCP 1,
+/// section 1.2.2, the method of exercise 25), times ln 2. Exact for every `u32`: `tests/weights.rs` checks each count
+/// at which the result steps.
 const fn compute_log(count: u32) -> u32 {
     const FRACTION_BITS: u32 = 40;
     const LN_2: u128 = 0xB172_17F7_D1CF_79AB; // ln 2 in 64 fraction bits

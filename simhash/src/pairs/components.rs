@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use super::fingerprints::groups::{Groups, Rows};
 use super::forest::Forest;
 use crate::error::Result;
-use crate::memory::{collect_exact, filled, push, with_capacity};
+use crate::memory::{collect_exact, push, repeated, with_capacity};
 use crate::ticking::ticking;
 
 /// Comparisons of ids between two ticks. One may take as long as a thousand steps of other loops.
@@ -22,7 +22,7 @@ const COMPARISONS_BETWEEN_TICKS: usize = 64;
 const NO_ID: u32 = u32::MAX;
 
 /// How two ids compare, by their positions.
-pub type Compare<'a> = &'a dyn Fn(u32, u32) -> Ordering;
+pub type CompareIds<'a> = &'a dyn Fn(u32, u32) -> Ordering;
 
 /// The connected components of pairs of ids: an iterator over the distinct ids, in ascending order.
 ///
@@ -39,17 +39,17 @@ pub type Compare<'a> = &'a dyn Fn(u32, u32) -> Ordering;
 /// least every few milliseconds, unless comparisons take long.
 pub fn components(
     keys: Rows,
-    compare: Option<Compare<'_>>,
+    compare: Option<CompareIds<'_>>,
     tick: &dyn Fn(),
 ) -> Result<impl Iterator<Item = (u32, u32)> + use<>> {
     let len = keys.len();
     let (mut ids, _) = Groups::new(keys, tick)?;
     if let Some(compare) = compare {
-        split(&mut ids, compare, tick)?;
+        split_by_comparison(&mut ids, compare, tick)?;
     }
     // The first position of each distinct id. An id's number is its index here.
     let firsts = collect_exact(ids.len(), ticking(0..ids.len() as u32, tick).map(|number| ids.first(number)))?;
-    let mut numbers = filled(len, NO_ID, tick)?;
+    let mut numbers = repeated(len, NO_ID, tick)?;
     for (number, position) in ticking(ids.all_rows(), tick) {
         numbers[position as usize] = number;
     }
@@ -73,10 +73,10 @@ pub fn components(
     Ok(firsts.into_iter().zip(components))
 }
 
-/// Splits the group of each key into groups of equal ids, by comparison.
-fn split(ids: &mut Groups, compare: Compare<'_>, tick: &dyn Fn()) -> Result<()> {
+/// Splits the group of each key into groups of equal ids.
+fn split_by_comparison(ids: &mut Groups, compare: CompareIds<'_>, tick: &dyn Fn()) -> Result<()> {
     let Groups { positions, starts } = ids;
-    let largest = ticking(starts.windows(2), tick).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
+    let largest = ticking(starts.windows(2), tick).map(|bounds| bounds[1] - bounds[0]).max().unwrap_or(0);
     let comparisons = Cell::new(0usize);
     let compare = |a, b| {
         comparisons.set(comparisons.get() + 1);
@@ -85,13 +85,13 @@ fn split(ids: &mut Groups, compare: Compare<'_>, tick: &dyn Fn()) -> Result<()> 
         }
         compare(a, b)
     };
-    let mut spare = filled(largest.div_ceil(2) as usize, 0, tick)?;
+    let mut spare = repeated(largest.div_ceil(2) as usize, 0, tick)?;
     let mut split_starts = with_capacity(starts.len())?;
-    for ends in ticking(starts.windows(2), tick) {
-        let group = &mut positions[ends[0] as usize..ends[1] as usize];
+    for bounds in ticking(starts.windows(2), tick) {
+        let group = &mut positions[bounds[0] as usize..bounds[1] as usize];
         merge_sort(group, &mut spare, &compare);
-        push(&mut split_starts, ends[0])?;
-        for (position, pair) in (ends[0] + 1..).zip(ticking(group.windows(2), tick)) {
+        push(&mut split_starts, bounds[0])?;
+        for (position, pair) in (bounds[0] + 1..).zip(ticking(group.windows(2), tick)) {
             if compare(pair[0], pair[1]).is_ne() {
                 push(&mut split_starts, position)?;
             }
@@ -102,11 +102,11 @@ fn split(ids: &mut Groups, compare: Compare<'_>, tick: &dyn Fn()) -> Result<()> 
     Ok(())
 }
 
-/// Sorts positions by a comparison that takes long, and that may contradict itself. Equal positions keep their order.
-/// `spare` has at least half as many elements.
+/// Sorts positions by a comparison that takes long: compares about as few times as possible, and allocates nothing.
+/// Equal positions keep their order. `spare` has at least half as many elements.
 ///
-/// It compares about as few times as possible, and allocates nothing. The comparison of a user-defined type may
-/// contradict itself: the standard library's sorts would panic, and this one returns some order.
+/// The comparison of a user-defined type may contradict itself. Then the standard library's sorts may panic, and this
+/// one returns some order.
 fn merge_sort(positions: &mut [u32], spare: &mut [u32], compare: &impl Fn(u32, u32) -> Ordering) {
     if positions.len() < 2 {
         return;

@@ -1,7 +1,7 @@
-//! Sets that are joined: a forest with a tree for each set (Galler and Fischer, 1964).
+//! Disjoint sets that are joined (union-find): a forest with a tree for each set (Galler and Fischer, 1964).
 
 use crate::error::Result;
-use crate::memory::indexes;
+use crate::memory::numbers_below;
 use crate::ticking::ticking;
 
 /// The parents of the nodes of a forest; a root is its own parent.
@@ -10,7 +10,7 @@ pub struct Forest(Vec<u32>);
 impl Forest {
     /// A forest in which each of `nodes` nodes is a tree.
     pub fn new(nodes: usize, tick: &dyn Fn()) -> Result<Self> {
-        Ok(Self(indexes(nodes, tick)?))
+        Ok(Self(numbers_below(nodes, tick)?))
     }
 
     /// The root of a node's tree. Halves the path to it (van Leeuwen and van der Weide, 1977).
@@ -33,7 +33,6 @@ impl Forest {
         self.0[child as usize] = root;
     }
 
-    /// The root of each node.
     pub fn into_roots(mut self, tick: &dyn Fn()) -> Vec<u32> {
         for node in ticking(0..self.0.len(), tick) {
             self.0[node] = self.root(node as u32);

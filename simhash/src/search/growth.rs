@@ -156,7 +156,7 @@ impl Growth {
 
     /// The expected work of the steps that are left until everything within a distance is found; None if there is no
     /// block.
-    pub fn total(&self, distance: i32) -> Option<ExpectedWork> {
+    pub fn remaining_work(&self, distance: i32) -> Option<ExpectedWork> {
         let mut total = ExpectedWork::default();
         if self.complete_within() >= distance.min(MAX_DISTANCE) {
             return Some(total);

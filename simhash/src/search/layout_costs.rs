@@ -52,7 +52,6 @@ impl FingerprintSample {
         &self.fingerprints
     }
 
-    /// The number of fingerprints that were added.
     pub fn added(&self) -> u64 {
         self.added
     }
@@ -114,6 +113,7 @@ struct CountedSample {
     queries: Vec<u64>,
     /// Number of fingerprints in all groups.
     sampled: u64,
+    /// Number of rows of the table.
     rows: f64,
 }
 
@@ -195,8 +195,8 @@ impl CountedSample {
 
         // No set of fingerprints shares fewer blocks than uniform ones. So if the sample has fewer shared blocks, it is
         // too small. But if all pairs of rows were counted, the count is exact.
-        let share = sum / (queries * others);
-        let share = if queries == self.rows { share } else { share.max(uniform_share) };
+        let share_in_sample = sum / (queries * others);
+        let share = if queries == self.rows { share_in_sample } else { share_in_sample.max(uniform_share) };
         let candidates = (self.rows - 1.0) * share;
 
         // A sample exaggerates the differences between searches: the number that each finds scatters around its true
@@ -210,8 +210,8 @@ impl CountedSample {
         let table_variance = (variance - sampling).max(mean * sampled).min(variance);
         let nearer = if variance > 0.0 { (table_variance / variance).sqrt() } else { 1.0 };
         found.sort_unstable_by(|a, b| b.cmp(a));
-        let worst = &found[..found.len().div_ceil(100)];
-        let worst = worst.iter().sum::<u64>() as f64 / worst.len() as f64;
+        let worst_hundredth = &found[..found.len().div_ceil(100)];
+        let worst = worst_hundredth.iter().sum::<u64>() as f64 / worst_hundredth.len() as f64;
         (candidates, candidates.max(scale * (mean + nearer * (worst - mean))))
     }
 }

@@ -34,7 +34,6 @@ impl Ignored {
 
     /// Removes the ignored parts from a text in normal form, and adds the steps to `places`. Needs memory for another
     /// copy of the text.
-    /// copy of the text.
     pub fn remove(self, normal: &mut String, mut places: Option<&mut Places>, tick: &dyn Fn()) -> Result<()> {
         let steps: [(bool, Step); 6] = [
             (!self.is_nothing(), normalise_separators),
@@ -63,7 +62,7 @@ fn remove_ids(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<
     /// Digits of the parts of a UUID.
     const UUID: [usize; 5] = [8, 4, 4, 4, 12];
     let bytes = normal.as_bytes();
-    let mut copied = 0;
+    let mut removed_to = 0;
     // Whether the last token is an id, and how many parts of a UUID end with it.
     let (mut is_last_id, mut parts) = (false, 0);
     let mut remove = |range: Range<usize>| {
@@ -76,8 +75,8 @@ fn remove_ids(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<
             return Ok(());
         }
         // The first part of a UUID has been removed as an id of its own.
-        let start = if parts == UUID.len() { copied } else { range.start };
-        copied = range.end;
+        let start = if parts == UUID.len() { removed_to } else { range.start };
+        removed_to = range.end;
         out.replace(start..range.end, " ")
     };
     tokenize(normal, &mut remove, tick)
@@ -106,15 +105,15 @@ fn is_in_word(c: char) -> bool {
 
 fn join_lines(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<()> {
     let is_letter = |c: char| kind(c.into()) == WORD && !c.is_ascii_digit();
-    let mut copied = 0;
+    let mut removed_to = 0;
     for (at, _) in ticking(normal.match_indices('-'), tick) {
         let after = at + 1 + line_break(&normal[at + 1..]);
         if after > at + 1
-            && normal[copied..at].ends_with(|c: char| is_letter(c) || kind(c.into()) == MARK)
+            && normal[removed_to..at].ends_with(|c: char| is_letter(c) || kind(c.into()) == MARK)
             && normal[after..].starts_with(is_letter)
         {
             out.replace(at..after, "")?;
-            copied = after;
+            removed_to = after;
         }
     }
     Ok(())
@@ -130,44 +129,44 @@ pub const WORD_TLDS: &str = "at au be es eu id il in is it ke ma me my no pe sa 
 
 fn remove_urls(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) -> Result<()> {
     let bytes = normal.as_bytes();
-    let (mut copied, mut checked) = (0, 0);
+    let (mut removed_to, mut checked_to) = (0, 0);
     for at in ticking(0..bytes.len(), tick) {
-        if at < copied {
+        if at < removed_to {
             continue;
         }
         let address = match bytes[at] {
-            b'@' => named_address(normal, copied, at),
-            b'.' if at >= checked => {
-                let (end, domain) = domain(normal, copied, checked.max(copied), at);
-                checked = end;
-                domain
+            b'@' => named_address(normal, removed_to, at),
+            b'.' if at >= checked_to => {
+                let (end, found) = domain(normal, removed_to, checked_to.max(removed_to), at);
+                checked_to = end;
+                found
             }
-            _ => url_start(bytes, copied, at).map(|start| start..url_end(bytes, at)),
+            _ => url_start(bytes, removed_to, at).map(|start| start..url_end(bytes, at)),
         };
         if let Some(address) = address {
-            copied = address.end;
+            removed_to = address.end;
             out.replace(address, " ")?;
         }
     }
     Ok(())
 }
 
-/// The mail address around the at sign at byte `at`, or the name after it. It starts at or after byte `from`.
-fn named_address(normal: &str, from: usize, at: usize) -> Option<Range<usize>> {
+/// The mail address around the at sign at byte `at`, or the name after it. It starts at or after byte `min_start`.
+fn named_address(normal: &str, min_start: usize, at: usize) -> Option<Range<usize>> {
     let name = &normal[at + 1..];
     if !name.starts_with(|c: char| kind(c.into()) == WORD) {
         return None;
     }
     let rest = name.trim_start_matches(|c: char| is_in_word(c) || "._-@".contains(c));
-    let before = normal[from..at].trim_end_matches(|c: char| is_in_word(c) || "._%+-'".contains(c));
-    Some(from + before.len()..normal.len() - rest.len())
+    let before = normal[min_start..at].trim_end_matches(|c: char| is_in_word(c) || "._%+-'".contains(c));
+    Some(min_start + before.len()..normal.len() - rest.len())
 }
 
 /// Reads the labels around the point at byte `at`. Returns where they end and, if they are a domain, where it stands,
 /// with its path. A domain has at least two labels, of which the last is one of [`TLDS`] or stands before a path; or at
-/// least three, of which the last is one of [`WORD_TLDS`]. The first label starts at or after byte `from`. The last
-/// address has been removed up to `copied`.
-fn domain(normal: &str, copied: usize, from: usize, at: usize) -> (usize, Option<Range<usize>>) {
+/// least three, of which the last is one of [`WORD_TLDS`]. The first label starts at or after byte `min_start`. The
+/// address before it has been removed up to `removed_to`.
+fn domain(normal: &str, removed_to: usize, min_start: usize, at: usize) -> (usize, Option<Range<usize>>) {
     let is_in_label = |c: char| is_in_word(c) || c == '-';
     let (mut rest, mut last, mut points) = (&normal[at..], "", 0);
     while let Some(labels) = rest.strip_prefix('.')
@@ -178,30 +177,30 @@ fn domain(normal: &str, copied: usize, from: usize, at: usize) -> (usize, Option
         points += 1;
     }
     let end = normal.len() - rest.len();
-    let before = normal[from..at].trim_end_matches(is_in_label);
-    let start = from + before.len();
+    let before = normal[min_start..at].trim_end_matches(is_in_label);
+    let start = min_start + before.len();
     let is_one_of = |tlds: &str| tlds.split(' ').any(|tld| last.eq_ignore_ascii_case(tld));
     let is_top_level = is_one_of(TLDS)
         || points > 1 && is_one_of(WORD_TLDS)
         || last.len() > 1 && last.bytes().all(|byte| byte.is_ascii_alphabetic()) && rest.starts_with(['/', '?']);
-    let is_domain = start < at && is_top_level && !normal[copied..start].ends_with(['.', '/', '\\', '_']);
+    let is_domain = start < at && is_top_level && !normal[removed_to..start].ends_with(['.', '/', '\\', '_']);
     // Read only a path that is removed: a path that is kept would be read again from each point in it.
     let path_end = || if rest.starts_with(['/', '?', '#', ':']) { url_end(normal.as_bytes(), end) } else { end };
     (end.max(at + 1), is_domain.then(|| start..path_end()))
 }
 
-/// Where an address starts, at or after byte `from`, that has `://` or `www.` at byte `at`; None if there is none.
-fn url_start(bytes: &[u8], from: usize, at: usize) -> Option<usize> {
+/// Where an address starts, at or after byte `min_start`, that has `://` or `www.` at byte `at`; None if there is none.
+fn url_start(bytes: &[u8], min_start: usize, at: usize) -> Option<usize> {
     let rest = &bytes[at..];
     if rest.starts_with(b"://") {
         let is_in_scheme = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
-        let before = &bytes[from..at];
+        let before = &bytes[min_start..at];
         let length = before.iter().rev().take_while(|byte| is_in_scheme(byte)).count();
         let scheme = &before[before.len() - length..];
         return Some(at - length + scheme.iter().position(u8::is_ascii_alphabetic)?);
     }
     let is_www = rest.first_chunk().is_some_and(|start: &[u8; 4]| start.eq_ignore_ascii_case(b"www."));
-    let is_inside = at > from && bytes[at - 1].is_ascii_alphanumeric();
+    let is_inside = at > min_start && bytes[at - 1].is_ascii_alphanumeric();
     (is_www && !is_inside).then_some(at)
 }
 

@@ -9,22 +9,23 @@ pub const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 /// The bit of each of eight bytes that is set in ASCII's small letters and digits, and not in capitals.
 pub const CASE_BITS: u64 = 0x2020_2020_2020_2020;
 
-/// A mask with one bit for each byte: 1 where `is` holds. The compiler vectorises the loop: 16 or more bytes at a time.
+/// A mask with one bit for each byte: 1 where `holds` is true. The compiler vectorises the loop: 16 or more bytes at a
+/// time.
 #[inline(always)]
-pub fn mask(chunk: &[u8; CHUNK], is: impl Fn(u8) -> bool) -> u64 {
-    highest_bits(&chunk.map(|byte| u8::from(is(byte)) << 7))
+pub fn mask(chunk: &[u8; CHUNK], holds: impl Fn(u8) -> bool) -> u64 {
+    highest_bits(&chunk.map(|byte| u8::from(holds(byte)) << 7))
 }
 
 /// The highest bit of each of 64 bytes.
 #[inline(always)]
 pub fn highest_bits(bytes: &[u8; CHUNK]) -> u64 {
     #[cfg(not(target_arch = "x86_64"))]
-    use portable as of_16;
+    use portable as highest_bits_of_16;
     #[cfg(target_arch = "x86_64")]
-    use sse2 as of_16;
+    use sse2 as highest_bits_of_16;
 
     let (parts, _) = bytes.as_chunks();
-    parts.iter().rev().fold(0, |mask, part| mask << 16 | u64::from(of_16(part)))
+    parts.iter().rev().fold(0, |mask, part| mask << 16 | u64::from(highest_bits_of_16(part)))
 }
 
 /// The highest bit of each of 16 bytes, by a single instruction: the fingerprint of Chinese takes .95 of the time that
@@ -49,7 +50,7 @@ fn portable(bytes: &[u8; 16]) -> u16 {
     words.iter().rev().fold(0, |mask, word| mask << 8 | bits(word))
 }
 
-/// The lowest bits of eight bytes, of which all other bits are 0, in order: the product's top byte collects them.
+/// The lowest bits of eight bytes, in order: the highest byte of the product collects them. All other bits must be 0.
 #[inline(always)]
 pub fn collect(ones: u64) -> u64 {
     ones.wrapping_mul(0x0102_0408_1020_4080) >> 56

@@ -286,7 +286,7 @@ fn part_end(text: &str, start: usize) -> usize {
 /// Appends the normal form of a span that starts and ends at boundaries. `scratch` is overwritten.
 fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut String) -> Result<()> {
     let mut visible = String::new();
-    let span = if span.contains(|c: char| is_invisible(c) || c == HYPHEN) {
+    let visible_span = if span.contains(|c: char| is_invisible(c) || c == HYPHEN) {
         visible.try_reserve(span.len())?;
         push_visible(span, &mut visible);
         &visible
@@ -294,10 +294,10 @@ fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut S
         span
     };
     scratch.clear();
-    scratch.try_reserve(span.len() * LONGEST_NFKC)?;
+    scratch.try_reserve(visible_span.len() * LONGEST_NFKC)?;
     let capacity = scratch.capacity();
-    reserve_for_marks(span.len())?;
-    let Ok(()) = NFKC.normalize_to(span, scratch) else { unreachable!("writing to a string does not fail") };
+    reserve_for_marks(visible_span.len())?;
+    let Ok(()) = NFKC.normalize_to(visible_span, scratch) else { unreachable!("writing to a string does not fail") };
     debug_assert_eq!(scratch.capacity(), capacity, "longer than it can be");
     // Case folding turns one character into at most three, of two bytes each.
     reserve(out, scratch.len() * 3)?;
@@ -438,13 +438,13 @@ pub fn remove_accents(normal: &str, out: &mut Rewriting<'_>, tick: &dyn Fn()) ->
         if !letter.is_ascii_alphabetic() && alphabet(letter).is_none() {
             continue;
         }
-        let (base, mut end) = (base(letter), start + letter.len_utf8());
-        let mut is_changed = base != letter;
+        let (bare, mut end) = (base(letter), start + letter.len_utf8());
+        let mut is_changed = bare != letter;
         while let Some((at, mark)) = characters.next_if(|(_, c)| !c.is_ascii() && kind(u32::from(*c)) == MARK) {
             (end, is_changed) = (at + mark.len_utf8(), true);
         }
         if is_changed {
-            out.replace(start..end, base.encode_utf8(&mut [0; 4]))?;
+            out.replace(start..end, bare.encode_utf8(&mut [0; 4]))?;
         }
     }
     Ok(())

@@ -74,8 +74,7 @@ struct Edit {
 }
 
 impl Places {
-    /// Begins the next step.
-    pub fn step(&mut self) -> Result<&mut Edits> {
+    pub fn begin_step(&mut self) -> Result<&mut Edits> {
         push(&mut self.0, Edits::default())?;
         let last = self.0.len() - 1;
         Ok(&mut self.0[last])
@@ -85,7 +84,7 @@ impl Places {
         self.0.clear();
     }
 
-    /// Finds where parts of the text stand in the source. Each starts and ends no earlier than the one before.
+    /// Finds where parts of the text stand in the source. Each part must start and end no earlier than the one before.
     pub fn finder<'a>(&'a self, tick: &'a dyn Fn()) -> Result<Finder<'a>> {
         let mut steps = Vec::new();
         for edits in self.0.iter().rev() {
@@ -106,7 +105,7 @@ type Cursor<'a> = Peekable<Box<dyn Iterator<Item = Edit> + 'a>>;
 impl Finder<'_> {
     /// Where a part of the text stands in the source. If a character of the source has become several, all of them
     /// stand at this character.
-    pub fn source(&mut self, part: Range<usize>) -> Range<usize> {
+    pub fn find_source(&mut self, part: Range<usize>) -> Range<usize> {
         self.0.iter_mut().fold(part, |Range { start, end }, (starts, ends)| {
             while starts.next_if(|edit| edit.new.end <= start).is_some() {}
             while ends.next_if(|edit| edit.new.end < end).is_some() {}
@@ -123,7 +122,7 @@ impl Finder<'_> {
     }
 }
 
-/// Makes a text from another one by replacing parts of it, in order.
+/// Makes a text from another one by replacing parts of it, in order. `old` is copied up to byte `copied`.
 pub struct Rewriting<'a> {
     old: &'a str,
     copied: usize,
@@ -131,14 +130,14 @@ pub struct Rewriting<'a> {
     edits: Option<&'a mut Edits>,
 }
 
-/// Replaces parts of a text.
+/// A step replaces parts of a text.
 pub type Step = fn(&str, &mut Rewriting<'_>, &dyn Fn()) -> Result<()>;
 
-/// Takes a step, and adds it to `places`. Needs memory for another copy of the text.
+/// Takes a step, and adds its edits to `places`. Needs memory for another copy of the text.
 pub fn rewrite(text: &mut String, step: Step, places: Option<&mut Places>, tick: &dyn Fn()) -> Result<()> {
     let mut new = String::new();
     new.try_reserve(text.len())?;
-    let edits = places.map(Places::step).transpose()?;
+    let edits = places.map(Places::begin_step).transpose()?;
     let mut rewriting = Rewriting { old: text, copied: 0, new: &mut new, edits };
     step(text, &mut rewriting, tick)?;
     let copied = rewriting.copied;

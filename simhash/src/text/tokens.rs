@@ -275,16 +275,16 @@ fn ascii_words_at_end(text: &[u8]) -> Option<u64> {
 /// the next byte.
 #[inline(always)]
 fn alphanumeric(bytes: u64) -> Option<u64> {
-    const fn each(byte: u8) -> u64 {
+    const fn in_each_byte(byte: u8) -> u64 {
         u64::from_ne_bytes([byte; 8])
     }
     if bytes & HIGH_BITS != 0 {
         return None;
     }
-    let lower = bytes | each(0x20);
-    let letter = (lower + each(0x80 - b'a')) & !(lower + each(0x80 - (b'z' + 1)));
-    let digit = (bytes + each(0x80 - b'0')) & !(bytes + each(0x80 - (b'9' + 1)));
-    Some(collect(((letter | digit) & each(0x80)) >> 7))
+    let lower = bytes | in_each_byte(0x20);
+    let letter = (lower + in_each_byte(0x80 - b'a')) & !(lower + in_each_byte(0x80 - (b'z' + 1)));
+    let digit = (bytes + in_each_byte(0x80 - b'0')) & !(bytes + in_each_byte(0x80 - (b'9' + 1)));
+    Some(collect(((letter | digit) & in_each_byte(0x80)) >> 7))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::matches::{MAX_CHANGED, Match, NormalForm, Unit, find_shared_runs};
 use crate::error::{Error, MAX_VALUE_BYTES, Result};
 use crate::fingerprint::Fingerprinter;
-use crate::memory::{collect_exact, filled, push};
+use crate::memory::{collect_exact, push, repeated};
 use crate::ticking::sort;
 
 /// How a headline looks, with the parameters of `ts_headline`.
@@ -44,31 +44,31 @@ pub fn headline(fingerprinter: &mut Fingerprinter, content: &str, clue: &str, st
     let fragments = if style.max_fragments == 0 {
         iter::once(0..content.len() as u32).collect()
     } else {
-        let mut fragments = fragments(&matches, shared.content_tokens, style, tick)?;
+        let mut fragments = choose_fragments(&matches, shared.content_tokens, style, tick)?;
         normal.place(Unit::Bytes, fragments.iter_mut(), tick)?;
         fragments
     };
-    normal.place(Unit::Bytes, matches.iter_mut().map(|mark| &mut mark.content), tick)?;
-    let (mut headline, mut marks) = (String::new(), matches.iter().peekable());
+    normal.place(Unit::Bytes, matches.iter_mut().map(|Match { content, .. }| content), tick)?;
+    let (mut headline, mut matches_left) = (String::new(), matches.iter().peekable());
     for (number, Range { mut start, end }) in fragments.into_iter().enumerate() {
         if number > 0 {
             append(&mut headline, &style.fragment_delimiter)?;
         }
         let part = |start, end| &content[start as usize..end as usize];
-        while let Some(Match { content: mark, .. }) = marks.peek().filter(|next| next.content.start < end) {
-            let is_over = mark.end <= end;
+        while let Some(Match { content: place, .. }) = matches_left.peek().filter(|next| next.content.start < end) {
+            let ends_here = place.end <= end;
             // Two matches may have parts of one character.
-            let mark = mark.start.max(start)..mark.end.min(end);
-            if !mark.is_empty() {
-                let parts = [part(start, mark.start), &style.start_sel, part(mark.start, mark.end), &style.stop_sel];
+            let shown = place.start.max(start)..place.end.min(end);
+            if !shown.is_empty() {
+                let parts = [part(start, shown.start), &style.start_sel, part(shown.start, shown.end), &style.stop_sel];
                 parts.into_iter().try_for_each(|part| append(&mut headline, part))?;
-                start = mark.end;
+                start = shown.end;
             }
             tick();
-            if !is_over {
+            if !ends_here {
                 break;
             }
-            marks.next();
+            matches_left.next();
         }
         append(&mut headline, part(start, end))?;
     }
@@ -77,18 +77,19 @@ pub fn headline(fingerprinter: &mut Fingerprinter, content: &str, clue: &str, st
 
 /// The surroundings of the longest matches, as numbers of tokens. As in `ts_headline`, a match within the surroundings
 /// of a longer one has none of its own, and surroundings that touch are one fragment.
-fn fragments(matches: &[Match], tokens: usize, style: &Style, tick: &dyn Fn()) -> Result<Vec<Range<u32>>> {
+fn choose_fragments(matches: &[Match], tokens: usize, style: &Style, tick: &dyn Fn()) -> Result<Vec<Range<u32>>> {
     let mut longest = collect_exact(matches.len(), matches)?;
     // A text has no more words than bytes, so a number of words and a place take 32 bits each.
-    sort(&mut longest, &|mark| u64::from(!mark.words) << 32 | u64::from(mark.content.start), u64::BITS, tick);
-    let mut is_shown = filled(tokens, false, tick)?;
+    let key = |found: &&Match| u64::from(!found.words) << 32 | u64::from(found.content.start);
+    sort(&mut longest, &key, u64::BITS, tick);
+    let mut is_shown = repeated(tokens, false, tick)?;
     let mut shown = 0;
-    for mark in longest {
-        let (start, end) = (mark.content.start as usize, mark.content.end as usize);
+    for Match { content, .. } in longest {
+        let (start, end) = (content.start as usize, content.end as usize);
         if shown < style.max_fragments && !is_shown[start..end].contains(&true) {
             let around = style.max_words.saturating_sub(end - start) / 2;
-            let most = start.saturating_add(style.max_words);
-            is_shown[start.saturating_sub(around)..end.saturating_add(around).min(most).min(tokens)].fill(true);
+            let max_end = start.saturating_add(style.max_words).min(tokens);
+            is_shown[start.saturating_sub(around)..end.saturating_add(around).min(max_end)].fill(true);
             shown += 1;
         }
     }
@@ -96,9 +97,9 @@ fn fragments(matches: &[Match], tokens: usize, style: &Style, tick: &dyn Fn()) -
         is_shown[..tokens.min(style.max_words)].fill(true);
     }
     let (mut fragments, mut start) = (Vec::new(), 0);
-    for same in is_shown.chunk_by(|one, next| one == next) {
-        let end = start + same.len() as u32;
-        if same[0] {
+    for part in is_shown.chunk_by(|token, next| token == next) {
+        let end = start + part.len() as u32;
+        if part[0] {
             push(&mut fragments, start..end)?;
         }
         start = end;

@@ -1,7 +1,7 @@
 //! Links between the places of a text, of which [`tiles`](super::tiles) make chains.
 
 use crate::error::Result;
-use crate::memory::filled;
+use crate::memory::repeated;
 
 /// For each place, the number of another place. Texts of fewer than 2^24 places are usual, for which three bytes are
 /// enough: a quarter less memory. Others need four.
@@ -17,7 +17,7 @@ impl Links {
     pub fn new(len: usize, tick: &dyn Fn()) -> Result<Self> {
         let width = if len < 1 << 24 { 3 } else { 4 };
         // A link of three bytes is read and written as four, of which the last belongs to the next link.
-        let bytes = filled(len * width + 1, u8::MAX, tick)?;
+        let bytes = repeated(len * width + 1, u8::MAX, tick)?;
         Ok(Self { bytes, width, none: u32::MAX >> (32 - 8 * width) })
     }
 
@@ -27,20 +27,20 @@ impl Links {
     }
 
     #[inline]
-    pub fn get(&self, from: usize) -> u32 {
-        self.word(from) & self.none
+    pub fn get(&self, place: usize) -> u32 {
+        self.four_bytes(place) & self.none
     }
 
     #[inline]
-    pub fn set(&mut self, from: usize, to: u32) {
-        let word = self.word(from) & !self.none | to;
-        let at = from * self.width;
-        self.bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+    pub fn set(&mut self, place: usize, target: u32) {
+        let four_bytes = self.four_bytes(place) & !self.none | target;
+        let at = place * self.width;
+        self.bytes[at..at + 4].copy_from_slice(&four_bytes.to_le_bytes());
     }
 
     #[inline]
-    fn word(&self, from: usize) -> u32 {
-        let at = from * self.width;
+    fn four_bytes(&self, place: usize) -> u32 {
+        let at = place * self.width;
         u32::from_le_bytes(*self.bytes[at..].first_chunk().expect("four bytes begin at each link"))
     }
 }
@@ -57,7 +57,7 @@ mod tests {
             for number in [0, last - 1, last] {
                 links.set(len - 1, links.none);
                 links.set(len - 2, number);
-                assert_eq!([len - 3, len - 2, len - 1].map(|from| links.get(from)), [links.none, number, links.none]);
+                assert_eq!([len - 3, len - 2, len - 1].map(|place| links.get(place)), [links.none, number, links.none]);
             }
             assert!(links.none > last);
         }

@@ -15,7 +15,7 @@ use crate::fingerprint::hash::hash;
 use crate::fingerprint::options::{Markup, Options, Tokens};
 use crate::fingerprint::units::emit_units;
 use crate::fingerprint::weight_map::ByHash;
-use crate::memory::{collect_exact, indexes};
+use crate::memory::{collect_exact, numbers_below};
 use crate::text::markup::{Page, text_with_places};
 use crate::text::normalise::normalise_with_edits;
 use crate::text::places::Places;
@@ -33,7 +33,6 @@ const MIN_LONG_RUNS: usize = 1 << 12;
 const MAX_LONG_RUNS: usize = 1 << 20;
 
 /// Consecutive words that a content and a clue share, perhaps with changed words between them. Positions fit 32 bits,
-/// because a text has at most 1 GB.
 /// because a text has at most 1 GB.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match {
@@ -87,8 +86,9 @@ pub fn matches(
     if found.is_empty() {
         return Ok(found);
     }
-    NormalForm::new(content, options, tick)?.place(unit, found.iter_mut().map(|found| &mut found.content), tick)?;
-    let mut order = indexes(found.len(), tick)?;
+    let content_ranges = found.iter_mut().map(|Match { content, .. }| content);
+    NormalForm::new(content, options, tick)?.place(unit, content_ranges, tick)?;
+    let mut order = numbers_below(found.len(), tick)?;
     sort(&mut order, &|index| found[*index as usize].clue.start.into(), u32::BITS, tick);
     let mut clue_ranges = collect_exact(found.len(), order.iter().map(|index| found[*index as usize].clue.clone()))?;
     NormalForm::new(clue, options, tick)?.place(unit, clue_ranges.iter_mut(), tick)?;
@@ -130,6 +130,7 @@ pub(super) fn find_shared_runs(
         })?;
     }
     let number_of = |letter| letters.get(&letter).map_or(UNKNOWN, |number| *number as u32);
+    // The largest number that a letter has.
     match letters.len() as u32 + UNKNOWN {
         ..=UNKNOWN | u16::TAKEN.. => tile_texts(fingerprinter, [content, clue], changed, token),
         ..u8::TAKEN => tile_texts(fingerprinter, [content, clue], changed, |letter, _| number_of(letter) as u8),
@@ -187,8 +188,8 @@ fn each_token(
     })
 }
 
-/// Joins runs to matches if at most `most` words differ between them.
-fn join_runs(tiles: impl Iterator<Item = Tile>, most: usize) -> impl Iterator<Item = Match> {
+/// Joins runs to matches if at most `max_changed` words differ between them.
+fn join_runs(tiles: impl Iterator<Item = Tile>, max_changed: usize) -> impl Iterator<Item = Match> {
     let as_match = |Tile { content, clue, length }| {
         let [content, clue, words] = [content, clue, length].map(|number| number as u32);
         Match { content: content..content + words, clue: clue..clue + words, words, changed: 0 }
@@ -199,7 +200,7 @@ fn join_runs(tiles: impl Iterator<Item = Tile>, most: usize) -> impl Iterator<It
         while let Some(run) = runs.peek()
             && let Some(between) = run.clue.start.checked_sub(joined.clue.end)
             && let changed = between.max(run.content.start - joined.content.end)
-            && changed as usize <= most
+            && changed as usize <= max_changed
         {
             (joined.content.end, joined.clue.end) = (run.content.end, run.clue.end);
             (joined.words, joined.changed) = (joined.words + run.words, joined.changed + changed);
@@ -231,7 +232,7 @@ impl<'a> NormalForm<'a> {
                 &without_markup
             }
         };
-        normalise_with_edits(plain, options.case_fold, &mut normal, places.step()?, tick)?;
+        normalise_with_edits(plain, options.case_fold, &mut normal, places.begin_step()?, tick)?;
         drop(without_markup);
         options.ignore.remove(&mut normal, Some(&mut places), tick)?;
         Ok(Self { text, normal, places, tokens: options.tokens })
@@ -254,7 +255,7 @@ impl<'a> NormalForm<'a> {
             }
             number += 1;
             if number == next.end && !is_done {
-                let source = finder.source(start..token.end);
+                let source = finder.find_source(start..token.end);
                 units += unit.count(&self.text[offset..source.start]) as u32;
                 offset = source.start;
                 *next = units..units + unit.count(&self.text[source]) as u32;

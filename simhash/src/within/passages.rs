@@ -80,7 +80,6 @@ pub struct Clue {
     pub found: Found,
 }
 
-/// How long a clue is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Length {
     pub words: usize,
@@ -141,8 +140,8 @@ impl Clue {
         self.length.words + self.length.letters == 0
     }
 
-    /// An error for a clue that is too short. A clue without a word is not an error: no text contains it.
-    pub fn too_short(&self) -> Option<ShortClue> {
+    /// The error for a clue that is too short. A clue without a word is no error: no text contains it.
+    pub fn too_short_error(&self) -> Option<ShortClue> {
         (self.found == Found::Few && !self.is_empty()).then_some(ShortClue(self.length))
     }
 }
@@ -172,7 +171,7 @@ pub fn contains(
     share: f64,
 ) -> Result<Result<bool, ShortClue>> {
     let searched = Clue::new(fingerprinter, clue, share)?;
-    if let Some(short) = searched.too_short() {
+    if let Some(short) = searched.too_short_error() {
         return Ok(Err(short));
     }
     let passages = passages(fingerprinter, content)?;

@@ -1,24 +1,23 @@
 //! Where runs may start that two texts share, so that [`tiles`](super::tiles) are not looked for elsewhere.
 //!
 //! A shared run starts with a [`beginning`] that both texts have. So the hashes of all beginnings of one text are put
-//! into a set of bits. Where a beginning of the other text is not in the set, no run starts.
+//! into a Bloom filter with one hash function. Where a beginning of the other text is not in it, no run starts.
 
 use super::token::{Token, beginning};
 use crate::error::Result;
-use crate::memory::filled;
+use crate::memory::repeated;
 use crate::ticking::ticking;
 
-/// Bits of a set for each beginning of the clue: enough to make it rare that another beginning is in the set by chance.
-const SET_BITS: usize = 12;
+/// Bits of a filter for each beginning of the clue: enough to make it rare that another beginning is in it by chance.
+const FILTER_BITS: usize = 12;
 /// The most tokens that a beginning needs for the weight of a run: five letters.
 const MAX_TOKENS: usize = 5;
 
-/// A set of numbers.
-pub struct Bits(Vec<u64>);
+pub struct BitSet(Vec<u64>);
 
-impl Bits {
+impl BitSet {
     pub fn new(len: usize, tick: &dyn Fn()) -> Result<Self> {
-        Ok(Self(filled(len / 64 + 1, 0, tick)?))
+        Ok(Self(repeated(len / 64 + 1, 0, tick)?))
     }
 
     pub fn set(&mut self, number: usize) {
@@ -33,7 +32,7 @@ impl Bits {
         self.0[number / 64] >> (number % 64) & 1 != 0
     }
 
-    /// The number that stands for a hash in this set.
+    /// The number that stands for a hash in this set, if the set is a filter of hashes.
     fn number_of(&self, hash: u32) -> usize {
         scaled(hash, 64 * self.0.len())
     }
@@ -47,7 +46,7 @@ pub fn scaled(hash: u32, end: usize) -> usize {
 
 /// The tokens of a text at which runs may start.
 pub struct Starts {
-    bits: Bits,
+    bits: BitSet,
     /// The most tokens of a beginning.
     span: usize,
     pub is_empty: bool,
@@ -55,7 +54,7 @@ pub struct Starts {
 
 impl Starts {
     fn new(tokens: usize, length: usize, tick: &dyn Fn()) -> Result<Self> {
-        Ok(Self { bits: Bits::new(tokens, tick)?, span: length.max(MAX_TOKENS), is_empty: true })
+        Ok(Self { bits: BitSet::new(tokens, tick)?, span: length.max(MAX_TOKENS), is_empty: true })
     }
 
     fn set(&mut self, start: usize) {
@@ -85,8 +84,8 @@ pub fn shared_starts<T: Token>(
     };
     let mut content = Starts::new(texts[0].len(), length, tick)?;
     let mut clue = Starts::new(texts[1].len(), length, tick)?;
-    let bits = SET_BITS * texts[1].len();
-    let (mut of_clue, mut of_both) = (Bits::new(bits, tick)?, Bits::new(bits, tick)?);
+    let bits = FILTER_BITS * texts[1].len();
+    let (mut of_clue, mut of_both) = (BitSet::new(bits, tick)?, BitSet::new(bits, tick)?);
     beginnings(1).for_each(|(_, hash)| of_clue.set(of_clue.number_of(hash)));
     for (start, hash) in beginnings(0).filter(|(_, hash)| of_clue.has(of_clue.number_of(*hash))) {
         content.set(start);

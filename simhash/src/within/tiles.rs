@@ -22,7 +22,7 @@ use std::mem;
 use std::ops::Range;
 
 use super::links::Links;
-use super::starts::{Bits, Starts, scaled, shared_starts};
+use super::starts::{BitSet, Starts, scaled, shared_starts};
 use super::token::{RUN_WEIGHT, TAKEN_FROM_CLUE, Token, WORD_WEIGHT, beginning};
 use crate::error::Result;
 use crate::memory::push;
@@ -61,7 +61,7 @@ const PLACES_PER_CHAIN: usize = 8;
 pub fn tile<T: Token>(content: &mut [T], clue: &mut [T], long_runs: usize, tick: &dyn Fn()) -> Result<()> {
     // The longest run is all of the clue. It is searched apart, because texts may repeat its parts any number of times.
     if let Some(start) = find_clue(content, clue, tick)? {
-        mark(&mut content[start..], clue, 0);
+        overwrite(&mut content[start..], clue, 0);
         return Ok(());
     }
     let mut starts: Vec<[Starts; 2]> = Vec::new();
@@ -84,7 +84,7 @@ pub fn tile<T: Token>(content: &mut [T], clue: &mut [T], long_runs: usize, tick:
 }
 
 /// Overwrites the tokens of a run, which starts at this place of the clue. The content's tokens then have the place.
-fn mark<T: Token>(content: &mut [T], clue: &mut [T], mut place: usize) {
+fn overwrite<T: Token>(content: &mut [T], clue: &mut [T], mut place: usize) {
     let base = (T::REST - T::TAKEN) as usize;
     for (index, (own, other)) in content.iter_mut().zip(clue).enumerate() {
         let number = if index < T::DIGITS { T::TAKEN + (place % base) as u32 } else { T::REST };
@@ -179,7 +179,7 @@ struct LongRuns<'s> {
     most: usize,
     left_out: u64,
     /// Whether a token starts one of these runs. If not, its run is the rest of the run of the token before it.
-    is_first: Bits,
+    is_first: BitSet,
 }
 
 impl LongRuns<'_> {
@@ -209,8 +209,9 @@ impl<'a, T: Token> Tiling<'a, T> {
         Ok(Self { content, clue, length: 0, links, chain_count, work: 0, most_work, next_tick: 0, tick })
     }
 
+    /// Adds 1 to the work, and ticks if a tick is due.
     #[inline]
-    fn tick(&mut self) {
+    fn count_step(&mut self) {
         self.work += 1;
         if self.work >= self.next_tick {
             self.next_tick = self.work + NUMBERS_BETWEEN_TICKS as u64;
@@ -224,7 +225,7 @@ impl<'a, T: Token> Tiling<'a, T> {
         let mut has_run = false;
         self.links.clear(self.clue.len());
         for place in (0..self.clue.len()).rev() {
-            self.tick();
+            self.count_step();
             if starts.has(place, length)
                 && let Some((hash, _)) = beginning(&self.clue[place..], length)
             {
@@ -254,7 +255,7 @@ impl<'a, T: Token> Tiling<'a, T> {
         let mut places = if self.is_late() { FEW_PLACES } else { most };
         while place != self.links.none && places > 0 {
             self.work += PLACE_WORK;
-            self.tick();
+            self.count_step();
             let next = self.links.get(place as usize);
             let (content, clue) = (&self.content[start..], &self.clue[place as usize..]);
             if clue[..(RUN_WEIGHT / WORD_WEIGHT).max(self.length)].contains(&T::new(TAKEN_FROM_CLUE)) {
@@ -288,7 +289,7 @@ impl<'a, T: Token> Tiling<'a, T> {
     fn take_all(&mut self, starts: &Starts) {
         let mut start = 0;
         while start < self.content.len() {
-            self.tick();
+            self.count_step();
             let run = if starts.has(start, self.length) { self.longest_run(start, NO_RUN) } else { NO_RUN };
             start = if run.length > 0 { self.take(start, run) } else { start + 1 };
         }
@@ -296,18 +297,18 @@ impl<'a, T: Token> Tiling<'a, T> {
 
     /// Takes the runs of at least [`LONG`] tokens. The memory suffices for `most` of them at a time.
     fn take_long(&mut self, starts: &Starts, most: usize) -> Result<()> {
-        let is_first = Bits::new(self.content.len(), self.tick)?;
+        let is_first = BitSet::new(self.content.len(), self.tick)?;
         let mut long = LongRuns { starts, longest: BinaryHeap::new(), most, left_out: 0, is_first };
         loop {
-            self.search(&mut long, 0..self.content.len())?;
+            self.find_long_runs(&mut long, 0..self.content.len())?;
             while let Some(key) = long.longest.pop() {
-                self.tick();
+                self.count_step();
                 let (length, start) = ((key >> 32) as usize, !(key as u32) as usize);
                 let run = self.longest_run(start, NO_RUN);
                 if run.length >= length {
                     self.take(start, run);
                 } else {
-                    self.search(&mut long, start..start + length)?;
+                    self.find_long_runs(&mut long, start..start + length)?;
                 }
             }
             if mem::take(&mut long.left_out) == 0 {
@@ -317,11 +318,11 @@ impl<'a, T: Token> Tiling<'a, T> {
         }
     }
 
-    /// Searches the longest runs that start with these tokens, up to a token whose run is known.
-    fn search(&mut self, long: &mut LongRuns<'_>, tokens: Range<usize>) -> Result<()> {
+    /// Finds the longest runs that start with these tokens, up to a token whose run is known.
+    fn find_long_runs(&mut self, long: &mut LongRuns<'_>, tokens: Range<usize>) -> Result<()> {
         let (mut start, mut last) = (tokens.start, NO_RUN);
         while start < tokens.end && (start == tokens.start || !long.is_first.has(start)) {
-            self.tick();
+            self.count_step();
             let rest = if last.length > 0 { Run { length: last.length - 1, place: last.place + 1 } } else { last };
             last = if long.starts.has(start, LONG) { self.longest_run(start, rest) } else { NO_RUN };
             if last.length > 0 && self.is_late() {
@@ -346,7 +347,7 @@ impl<'a, T: Token> Tiling<'a, T> {
             (content, clue) = (content - 1, clue - 1);
         }
         self.work += (end - content) as u64;
-        mark(&mut self.content[content..end], &mut self.clue[clue..][..end - content], clue);
+        overwrite(&mut self.content[content..end], &mut self.clue[clue..][..end - content], clue);
         end
     }
 }

@@ -5,19 +5,19 @@ use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::fingerprint::{Fingerprinter, Scratch, Summary};
 
-/// What `read` reads from texts by these options. No limit is reached, and memory suffices.
-pub fn read_by<T>(options: &Options, read: impl FnOnce(&mut Fingerprinter) -> Result<T>) -> T {
+/// Calls `read` with a fingerprinter that has these options and new memory. Panics on an error.
+pub fn with_fingerprinter<T>(options: &Options, read: impl FnOnce(&mut Fingerprinter) -> Result<T>) -> T {
     read(&mut Fingerprinter::new(&mut Scratch::default(), options, &|| ())).expect("memory suffices")
 }
 
 pub fn fingerprint(text: &str, options: &Options) -> Option<u64> {
-    read_by(options, |fingerprinter| fingerprinter.fingerprint(text))
+    with_fingerprinter(options, |fingerprinter| fingerprinter.fingerprint(text))
 }
 
 pub fn summary(text: &str, options: &Options, bands: usize) -> Option<Summary> {
-    read_by(options, |fingerprinter| fingerprinter.summary(text, bands))
+    with_fingerprinter(options, |fingerprinter| fingerprinter.summary(text, bands))
 }
 
 pub fn resemblance_of(a: &str, b: &str, options: &Options) -> Option<f64> {
-    read_by(options, |fingerprinter| resemblance(fingerprinter, a, b))
+    with_fingerprinter(options, |fingerprinter| resemblance(fingerprinter, a, b))
 }

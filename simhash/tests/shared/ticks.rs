@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// Counts ticks.
 #[derive(Default)]
 pub struct Ticks(Cell<usize>);
 

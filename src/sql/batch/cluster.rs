@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use postgres::call::Call;
 use postgres::error::{Result, algorithm_error};
 use postgres::interrupts::tick;
-use simhash::pairs::{Confirmed, Kept, clusters};
+use simhash::pairs::{ConfirmedClusters, KeptRows, clusters};
 
 use super::texts::representatives;
 use super::window_results::{OwnResult, key_of_representative, read_fingerprints};
@@ -32,12 +32,12 @@ fn simhash_cluster(call: Call<'_>) -> Result<Option<AnyElement>> {
 /// Like [`simhash_cluster`], for texts: near-duplicates by a criterion are connected.
 #[pg_extern(sql = false)]
 fn simhash_cluster_texts(call: Call<'_>) -> Result<Option<AnyElement>> {
-    key_of_representative(call, OwnResult::Key, representatives::<Confirmed>)
+    key_of_representative(call, OwnResult::Key, representatives::<ConfirmedClusters>)
 }
 
 /// Returns the key of the earlier row that the current row duplicates, which itself duplicates none. NULL if there is
 /// no such row.
 #[pg_extern(sql = false)]
 fn simhash_duplicate_of(call: Call<'_>) -> Result<Option<AnyElement>> {
-    key_of_representative(call, OwnResult::Null, representatives::<Kept>)
+    key_of_representative(call, OwnResult::Null, representatives::<KeptRows>)
 }

@@ -15,7 +15,7 @@ use postgres::arrays::{bigints, check_same_length, deconstruct, null_element};
 use postgres::error::{Result, algorithm_error, raise};
 use postgres::interrupts::tick;
 use postgres::ordering::TypeOrder;
-use simhash::pairs::{Compare, Pairs, Rows, components};
+use simhash::pairs::{CompareIds, Pairs, Rows, components};
 use simhash::ticking::ticking;
 
 use crate::sql::arguments::check_max_distance;
@@ -75,7 +75,7 @@ fn simhash_components(
         // SAFETY: the ids are of the type, and not NULL.
         unsafe { order.compare(datum_at(one), datum_at(other)) }
     };
-    let compare: Option<Compare> = if order.has_exact_keys() { None } else { Some(&compare) };
+    let compare: Option<CompareIds> = if order.has_exact_keys() { None } else { Some(&compare) };
     let components = components(keys, compare, &tick).map_err(algorithm_error)?;
     // SAFETY: the id is of the type.
     let id_at = move |position| unsafe { AnyElement::from_polymorphic_datum(datum_at(position), false, id_type) };

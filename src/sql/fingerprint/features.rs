@@ -48,8 +48,8 @@ fn simhash_containment(a: RawText<'_>, b: RawText<'_>, options: RawJsonb<'_>) ->
 
 /// The texts, weights and hashes of features. Each text is made when its row is fetched, in memory of that row.
 fn feature_rows(features: FeatureList) -> impl Iterator<Item = (AnyElement, f64, i64)> {
-    let one = features.one() as f64;
-    (0..features.positions()).filter_map(move |position| {
+    let one = features.unit_weight() as f64;
+    (0..features.position_count()).filter_map(move |position| {
         // A feature may be as long as the text.
         tick();
         let feature = features.get(position)?;

@@ -78,7 +78,7 @@ pub fn reject_weights_of_table(document: CriterionDocument) -> Result<CriterionD
 
 /// A criterion as JSON, with the members of `others` that it lacks; an error if one of the two cannot be read.
 pub fn merged(document: &str, others: &str) -> Result<String> {
-    criterion::laid_over(document, others)
+    criterion::merged(document, others)
         .map_err(|invalid| invalid_options(invalid, PgSqlErrorCode::ERRCODE_INVALID_TEXT_REPRESENTATION))
 }
 

@@ -78,7 +78,7 @@ impl LastClue {
 }
 
 fn check_is_long_enough(clue: &Clue) -> Result<()> {
-    let Some(short) = clue.too_short() else { return Ok(()) };
+    let Some(short) = clue.too_short_error() else { return Ok(()) };
     Err(invalid_parameter(short.to_string())
         .with_detail(ShortClue::detail())
         .with_hint("Use LIKE or full text search for shorter clues."))

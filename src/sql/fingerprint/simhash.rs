@@ -13,7 +13,7 @@ use simhash::FINGERPRINT_FORMAT;
 use simhash::fingerprint::bands::MAX_BANDS;
 use simhash::fingerprint::hash::hash;
 use simhash::fingerprint::tally::Tally;
-use simhash::fingerprint::weights::{MAX_WEIGHT, from_float};
+use simhash::fingerprint::weights::{MAX_WEIGHT, billionths_from_float};
 use simhash::ticking::ticking;
 
 use super::fingerprint_cache;
@@ -119,7 +119,7 @@ pub fn hash_of(feature: RawText<'_>) -> Result<u64> {
 
 /// A weight that a user passes, in the units of a tally; an error if it is out of range.
 pub fn weight_of(weight: f64) -> Result<u64> {
-    from_float(weight).ok_or_else(|| {
+    billionths_from_float(weight).ok_or_else(|| {
         let shown = if weight.abs() < 1e15 { format!("{weight}") } else { format!("{weight:e}") };
         let message = format!("feature weight {} is out of range", shown.replace("inf", "Infinity"));
         user_error(PgSqlErrorCode::ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, message)

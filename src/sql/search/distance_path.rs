@@ -168,7 +168,7 @@ impl IndexedTable {
     /// The cost of finding everything within a distance, in the planner's units; None if the layouts do not serve the
     /// search.
     fn search_cost(&self, distance: i32) -> Option<f64> {
-        let total = Growth::new(self.scoped.rows, layout_blocks(&self.layouts)).total(distance)?;
+        let total = Growth::new(self.scoped.rows, layout_blocks(&self.layouts)).remaining_work(distance)?;
         let pages = self.index_pages().sum();
         let entries = total.entries.min(self.scoped.rows);
         let cost = self.scoped.look_up_cost(total.probes, total.probes, pages, entries);

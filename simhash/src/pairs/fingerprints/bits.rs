@@ -5,11 +5,11 @@
 
 use crate::text::mask::LOW_BITS;
 
-/// Size of the sample of fingerprints: the most for which the byte counters do not overflow.
+/// The size of a sample of fingerprints: the most with which the counters of one byte do not overflow.
 const SAMPLE_ROWS: usize = 255;
 
-/// The worth of each bit: the binary logarithm of 1 divided by the share of pairs that agree on the bit. 1 for a bit
-/// that is 1 in half of the fingerprints, 0 for a bit that is the same in all.
+/// The worth of each bit, its collision entropy: the binary logarithm of 1 divided by the share of pairs that agree on
+/// the bit. 1 for a bit that is 1 in half of the fingerprints, 0 for a bit that is the same in all.
 #[derive(Clone)]
 pub struct Worths([f32; 64]);
 
@@ -22,8 +22,9 @@ impl Default for Worths {
 
 impl Worths {
     /// The worths in a sample that is evenly spaced in the slice.
-    pub fn sample(fingerprints: &[u64]) -> Self {
+    pub fn from_sample(fingerprints: &[u64]) -> Self {
         let count = fingerprints.len().min(SAMPLE_ROWS);
+        // Byte i of sum j counts the ones in bit 8 * i + j.
         let mut sums = [0u64; 8];
         for index in 0..count {
             let fingerprint = fingerprints[index * fingerprints.len() / count];
@@ -42,7 +43,7 @@ impl Worths {
     }
 
     /// The worth of all bits below `bit` together, rounded.
-    pub fn below(&self, bit: u32) -> u32 {
+    pub fn sum_below(&self, bit: u32) -> u32 {
         self.0[..bit as usize].iter().sum::<f32>().round() as u32
     }
 
@@ -73,14 +74,14 @@ mod tests {
     #[test]
     fn worths_are_measured_by_sample() {
         let mut random = Random(0);
-        let mut sample = |mask| Worths::sample(&[(); 1000].map(|()| random.next() & mask));
-        assert!((63..=65).contains(&sample(u64::MAX).below(64)));
+        let mut sample = |mask| Worths::from_sample(&[(); 1000].map(|()| random.next() & mask));
+        assert!((63..=65).contains(&sample(u64::MAX).sum_below(64)));
         let halved = sample(0xffff_ffff);
-        assert!((31..=33).contains(&halved.below(64)) && halved.below(64) == halved.below(32));
-        assert_eq!(sample(0).below(64), 0);
+        assert!((31..=33).contains(&halved.sum_below(64)) && halved.sum_below(64) == halved.sum_below(32));
+        assert_eq!(sample(0).sum_below(64), 0);
         // An eighth of the bits are 1, so 25 of 32 pairs agree on a bit.
-        let rare = Worths::sample(&[(); 1000].map(|()| random.next() & random.next() & random.next()));
-        assert!((rare.below(64) as f32 - 64.0 * (32f32 / 25.0).log2()).abs() < 4.0);
+        let rare = Worths::from_sample(&[(); 1000].map(|()| random.next() & random.next() & random.next()));
+        assert!((rare.sum_below(64) as f32 - 64.0 * (32f32 / 25.0).log2()).abs() < 4.0);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::groups::{Groups, Rows};
 use super::search::{Pair, PairSearch};
 use crate::error::Result;
-use crate::memory::indexes;
+use crate::memory::numbers_below;
 use crate::pairs::forest::Forest;
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
@@ -15,7 +15,7 @@ use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 pub fn clusters(rows: Rows, max_distance: i32, tick: &dyn Fn()) -> Result<Vec<u32>> {
     let len = rows.len();
     if max_distance < 0 {
-        return indexes(len, tick);
+        return numbers_below(len, tick);
     }
     let (groups, buffers) = Groups::new(rows, tick)?;
     let mut forest = Forest::new(groups.len(), tick)?;
@@ -31,7 +31,7 @@ pub fn clusters(rows: Rows, max_distance: i32, tick: &dyn Fn()) -> Result<Vec<u3
     }
     drop(search);
 
-    let mut clusters = indexes(len, tick)?;
+    let mut clusters = numbers_below(len, tick)?;
     let roots = forest.into_roots(tick);
     for (group, row) in ticking(groups.all_rows(), tick) {
         clusters[row as usize] = groups.first(roots[group as usize]);

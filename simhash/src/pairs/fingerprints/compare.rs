@@ -59,15 +59,15 @@ impl Iterator for RowPairs {
 }
 
 /// Finds the next columns of a row that are within `max_distance` of it. Returns None at the end, when
-/// [`Cursor::is_done`] is true, or after about `pairs` pairs. Subtracts the number of compared pairs from `pairs`.
+/// [`Cursor::is_done`] is true, or after about `work` pairs. Subtracts the number of compared pairs from `work`.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512vpopcntdq+popcnt", "x86_64+avx2+popcnt", "x86_64+popcnt"))]
-pub fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pairs: &mut usize) -> Option<RowPairs> {
+pub fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, work: &mut usize) -> Option<RowPairs> {
     let max_distance = u64::from(max_distance);
     while cursor.tile < cursor.end {
         let (tile, tile_end) = (cursor.tile, cursor.tile_end);
         let (mut row, mut column) = (cursor.row, cursor.column);
         while row < tile_end {
-            if *pairs == 0 {
+            if *work == 0 {
                 (cursor.row, cursor.column) = (row, column);
                 return None;
             }
@@ -81,14 +81,14 @@ pub fn advance(fingerprints: &[u64], cursor: &mut Cursor, max_distance: u32, pai
                     // Ignore what was read after the end of the tile.
                     let near = near & (0xff >> LANES.saturating_sub(tile_end - column));
                     if near != 0 {
-                        *pairs = pairs.saturating_sub(column + LANES - first);
+                        *work = work.saturating_sub(column + LANES - first);
                         (cursor.row, cursor.column) = (row, column + LANES);
                         return Some(RowPairs { row, column, near });
                     }
                 }
                 column += LANES;
             }
-            *pairs = pairs.saturating_sub(column.saturating_sub(first) + LANES);
+            *work = work.saturating_sub(column.saturating_sub(first) + LANES);
             row += 1;
             column = tile.max(row + 1);
         }

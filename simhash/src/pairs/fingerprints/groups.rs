@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::compare::LANES;
-use super::partition::{Numbered, PartitionBlock, write_begins};
+use super::partition::{NumberedFingerprints, PartitionBlock, write_bucket_starts};
 use crate::error::{Error, MAX_ROWS, Result};
-use crate::memory::{indexes, push, with_capacity};
+use crate::memory::{numbers_below, push, with_capacity};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// Bits of a digit of the radix sort.
@@ -66,20 +66,20 @@ pub struct Groups {
 impl Groups {
     /// Groups the rows. Returns the groups, and two buffers: the first one has the distinct fingerprints in ascending
     /// order with their numbers, the second is spare memory of the same size.
-    pub fn new(rows: Rows, tick: &dyn Fn()) -> Result<(Self, [Numbered; 2])> {
+    pub fn new(rows: Rows, tick: &dyn Fn()) -> Result<(Self, [NumberedFingerprints; 2])> {
         let Rows { mut fingerprints, positions, .. } = rows;
         let len = positions.len();
         // Comparisons read whole lanes, beyond the last fingerprint.
         fingerprints.try_reserve_exact(LANES)?;
         fingerprints.resize(len + LANES, 0);
-        let mut sorted = Numbered { fingerprints, numbers: positions };
-        let mut spare = Numbered::zeroed(len, tick)?;
+        let mut sorted = NumberedFingerprints { fingerprints, numbers: positions };
+        let mut spare = NumberedFingerprints::zeroed(len, tick)?;
         // The additional element is for the end of the last group.
         spare.numbers.try_reserve_exact(1)?;
         sort(&mut sorted, &mut spare, 0..len, 64, tick);
 
-        let Numbered { mut fingerprints, numbers: positions } = sorted;
-        let Numbered { fingerprints: spare, numbers: mut starts } = spare;
+        let NumberedFingerprints { mut fingerprints, numbers: positions } = sorted;
+        let NumberedFingerprints { fingerprints: spare, numbers: mut starts } = spare;
         starts.clear();
         for position in ticking(0..len, tick) {
             let fingerprint = fingerprints[position];
@@ -92,8 +92,8 @@ impl Groups {
         let groups = starts.len();
         starts.push(len as u32);
 
-        let distinct = Numbered { fingerprints, numbers: indexes(groups, tick)? };
-        let spare = Numbered { fingerprints: spare, numbers: indexes(groups, tick)? };
+        let distinct = NumberedFingerprints { fingerprints, numbers: numbers_below(groups, tick)? };
+        let spare = NumberedFingerprints { fingerprints: spare, numbers: numbers_below(groups, tick)? };
         Ok((Self { positions, starts }, [distinct, spare]))
     }
 
@@ -120,32 +120,38 @@ impl Groups {
     }
 }
 
-/// Sorts a slice of `rows` by the lowest `bits` bits of its fingerprints; equal ones keep their order. A slice that
-/// fits no cache is partitioned by the most significant digit; any other is sorted by two digits, the less significant
-/// one first. Both leave short slices that agree on these digits, and these are sorted by the remaining bits.
-fn sort(rows: &mut Numbered, spare: &mut Numbered, Range { start, end }: Range<usize>, bits: u32, tick: &dyn Fn()) {
+/// Sorts a slice of `rows` by the lowest `bits` bits of its fingerprints (radix sort); equal ones keep their order. A
+/// slice that fits no cache is partitioned by the most significant digit; any other is sorted by two digits, the less
+/// significant one first. Both leave short slices that agree on these digits, and are sorted by the remaining bits.
+fn sort(
+    rows: &mut NumberedFingerprints,
+    spare: &mut NumberedFingerprints,
+    Range { start, end }: Range<usize>,
+    bits: u32,
+    tick: &dyn Fn(),
+) {
     let len = end - start;
     if len <= MAX_INSERTION_SORTED {
         return insertion_sort(&mut rows.fingerprints[start..end], &mut rows.numbers[start..end]);
     }
     let sorted_by = bits.min(if len > MAX_CACHED_SLICE { DIGIT_BITS } else { 2 * DIGIT_BITS });
     let rest = bits - sorted_by;
-    let mut moved = false;
+    let mut is_in_spare = false;
     for low in (rest..bits).step_by(DIGIT_BITS as usize) {
         let digit = PartitionBlock::new(low, DIGIT_BITS.min(bits - low), DIGIT_BITS);
-        let (from, to) = if moved { (&mut *spare, &mut *rows) } else { (&mut *rows, &mut *spare) };
+        let (from, to) = if is_in_spare { (&mut *spare, &mut *rows) } else { (&mut *rows, &mut *spare) };
         let mut counts = [0; 1 << DIGIT_BITS];
         digit.count(&from.fingerprints[start..end], &mut counts, tick);
         // All fingerprints agree on this digit: nothing moves.
         if counts.contains(&(len as u32)) {
             continue;
         }
-        let mut ends = [0; 1 << DIGIT_BITS];
-        write_begins(&counts, &mut ends);
-        digit.scatter(from, start..end, to, start, &mut ends, tick);
-        moved = !moved;
+        let mut next_positions = [0; 1 << DIGIT_BITS];
+        write_bucket_starts(&counts, &mut next_positions);
+        digit.scatter(from, start..end, to, start, &mut next_positions, tick);
+        is_in_spare = !is_in_spare;
     }
-    if moved {
+    if is_in_spare {
         rows.copy_from(start..end, spare, start, tick);
     }
     if rest == 0 {
@@ -161,11 +167,11 @@ fn sort(rows: &mut Numbered, spare: &mut Numbered, Range { start, end }: Range<u
     }
 }
 
-/// How many fingerprints, from the first one on, agree with the first on the bits from `low` up.
+/// Counts the fingerprints, from the first one on, that agree with the first on the bits from `low` up.
 fn count_agreeing(fingerprints: &[u64], low: u32, tick: &dyn Fn()) -> usize {
     let mut count = 0;
-    for stride in fingerprints.chunks(NUMBERS_BETWEEN_TICKS) {
-        let agreeing = stride.iter().take_while(|&fingerprint| fingerprint >> low == fingerprints[0] >> low).count();
+    for chunk in fingerprints.chunks(NUMBERS_BETWEEN_TICKS) {
+        let agreeing = chunk.iter().take_while(|&fingerprint| fingerprint >> low == fingerprints[0] >> low).count();
         count += agreeing;
         if agreeing < NUMBERS_BETWEEN_TICKS {
             break;

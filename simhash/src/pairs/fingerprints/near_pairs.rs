@@ -22,12 +22,11 @@ pub struct Pairs {
     near_groups: Option<Pair>,
     /// The positions of the next two rows in these groups.
     positions: (usize, usize),
-    /// Number of steps since the last tick.
-    since_tick: usize,
+    steps_since_tick: usize,
 }
 
 impl Pairs {
-    /// Sorts the rows, which takes little of the whole time.
+    /// Sorts the rows, which takes a small part of the time of all pairs.
     pub fn new(rows: Rows, max_distance: i32, tick: &dyn Fn()) -> Result<Self> {
         let (groups, buffers) = Groups::new(rows, tick)?;
         Ok(Self {
@@ -37,16 +36,16 @@ impl Pairs {
             search: PairSearch::new(buffers, max_distance)?,
             near_groups: None,
             positions: (0, 0),
-            since_tick: 0,
+            steps_since_tick: 0,
         })
     }
 
     /// The next pair; None at the end.
     pub fn next(&mut self, tick: &dyn Fn()) -> Result<Option<Pair>> {
         loop {
-            self.since_tick += 1;
-            if self.since_tick == NUMBERS_BETWEEN_TICKS {
-                self.since_tick = 0;
+            self.steps_since_tick += 1;
+            if self.steps_since_tick == NUMBERS_BETWEEN_TICKS {
+                self.steps_since_tick = 0;
                 tick();
             }
             if let Some(Pair { a, b, distance }) = self.near_groups {

@@ -4,10 +4,10 @@
 //! costs for uniform fingerprints; the search finds out what a slice really costs (see [`super::search`]).
 
 use crate::error::Result;
-use crate::memory::filled;
+use crate::memory::repeated;
 
 /// Cost of comparing one pair.
-pub const COMPARE_NS: f64 = 0.36;
+const COMPARE_NS: f64 = 0.36;
 /// Cost of each row that is compared with others.
 const ROW_NS: f64 = 3.0;
 /// Cost of counting one fingerprint and copying it to its bucket within the second-level cache.
@@ -22,7 +22,7 @@ const BUCKET_NS: f64 = 10.0;
 const SLICE_NS: f64 = 200.0;
 
 /// Largest worth, in bits, of the blocks that a slice is split by.
-pub const MAX_BITS: u32 = 13;
+const MAX_BLOCK_WORTH: u32 = 13;
 /// Largest distance at which a slice is split. Beyond it, blocks are too narrow to tell fingerprints apart.
 pub const MAX_SPLIT_DISTANCE: u32 = 16;
 /// Slices smaller than this are never split.
@@ -42,7 +42,7 @@ pub struct Choice {
 /// The cheapest choices, by the length of a slice, the number of bits that tell its fingerprints apart, and the budget:
 /// the largest distance that is still possible on these bits. A choice is computed when it is first asked for.
 pub struct Plan {
-    /// The number of lengths that the plan distinguishes.
+    /// The number of lengths of slices that the plan distinguishes, by [`half_bits`].
     lengths: usize,
     choices: Vec<Option<Choice>>,
 }
@@ -52,7 +52,7 @@ impl Plan {
     pub fn new(len: usize, max_distance: u32) -> Result<Self> {
         let lengths = if len < MIN_SPLIT_ROWS { 0 } else { half_bits(len) as usize + 1 };
         let budgets = max_distance.min(MAX_SPLIT_DISTANCE) as usize + 1;
-        let choices = filled(lengths * BIT_COUNTS * budgets, None, &|| ())?;
+        let choices = repeated(lengths * BIT_COUNTS * budgets, None, &|| ())?;
         Ok(Self { lengths, choices })
     }
 
@@ -76,7 +76,7 @@ impl Plan {
             return choice;
         }
         let blocks = budget + 1;
-        let largest_worth = MAX_BITS.min(bits / blocks).min(half_bits / 2);
+        let largest_worth = MAX_BLOCK_WORTH.min(bits / blocks).min(half_bits / 2);
         for block_worth in 1..=largest_worth {
             let buckets = f64::from(block_worth).exp2();
             let mut cost = SLICE_NS + f64::from(blocks) * (scatter_cost(len) + buckets * BUCKET_NS);
@@ -100,17 +100,15 @@ impl Plan {
     }
 }
 
-/// Cost of comparing all pairs of `len` fingerprints.
 pub fn compare_all_cost(len: f64) -> f64 {
     len * ROW_NS + len * len / 2.0 * COMPARE_NS
 }
 
-/// Cost of partitioning `len` fingerprints by one block.
 pub fn scatter_cost(len: f64) -> f64 {
     len * if len < CACHED_ROWS as f64 { SCATTER_NS } else { FAR_SCATTER_NS }
 }
 
-/// A number of fingerprints as the exponent of the nearest power of the square root of two; at most 64.
+/// A number of fingerprints as the exponent of the nearest power of the square root of 2; at most 64.
 fn half_bits(len: usize) -> u32 {
     (2.0 * (len as f64).log2()).round() as u32
 }

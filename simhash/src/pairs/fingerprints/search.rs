@@ -24,11 +24,11 @@ use std::ops::Range;
 
 use super::bits::Worths;
 use super::compare::{Cursor, RowPairs, advance};
-use super::partition::{Numbered, PartitionBlock, write_begins};
+use super::partition::{NumberedFingerprints, PartitionBlock, write_bucket_starts};
 use super::plan::{self, MAX_SPLIT_DISTANCE, MIN_SPLIT_ROWS, Plan};
 use crate::distance::hamming;
 use crate::error::Result;
-use crate::memory::{collect_exact, fill, push};
+use crate::memory::{collect_exact, grow, push};
 
 /// Most levels of slices within slices. Uniform fingerprints need three or four.
 const MAX_DEPTH: usize = 16;
@@ -55,13 +55,14 @@ pub struct PairSearch {
     max_distance: u32,
     plan: Plan,
     /// The fingerprints. A slice of them is partitioned to `spare`, and copied back.
-    rows: Numbered,
-    spare: Numbered,
+    rows: NumberedFingerprints,
+    spare: NumberedFingerprints,
     /// The slices that are partitioned, each within a bucket of the one before.
     levels: Vec<Level>,
-    /// Sizes of the buckets of all levels, and the ends of the buckets of the slice that is being partitioned.
-    counts: Vec<u32>,
-    ends: Vec<u32>,
+    /// The sizes of the buckets of all levels.
+    bucket_sizes: Vec<u32>,
+    /// Memory for the positions of the slice that is being partitioned: see [`PartitionBlock::scatter`].
+    next_positions: Vec<u32>,
     /// The slice that is being compared.
     cursor: Cursor,
     found: RowPairs,
@@ -73,11 +74,12 @@ pub struct PairSearch {
 #[derive(Default)]
 struct Level {
     slice: Range<usize>,
+    /// Two fingerprints of the slice may differ in at most this many of the bits that the blocks are cut from.
     budget: u32,
     worths: Worths,
     blocks: Vec<PartitionBlock>,
-    /// Where the sizes of its buckets begin in [`PairSearch::counts`]. The sizes of block i begin i * `stride` later.
-    first_count: usize,
+    /// Where the sizes of its buckets begin in [`PairSearch::bucket_sizes`]; those of block i begin i * `stride` later.
+    first_size: usize,
     stride: usize,
     /// The block that the slice is partitioned by, its next bucket, and where that bucket begins.
     block: usize,
@@ -98,7 +100,7 @@ struct Bucket {
 impl PairSearch {
     /// A search in the first buffer, which holds distinct fingerprints in ascending order. The second buffer is spare
     /// memory of the same size.
-    pub fn new([rows, spare]: [Numbered; 2], max_distance: i32) -> Result<Self> {
+    pub fn new([rows, spare]: [NumberedFingerprints; 2], max_distance: i32) -> Result<Self> {
         let len = rows.numbers.len();
         let max_distance = max_distance.clamp(0, 64).cast_unsigned();
         // Distinct fingerprints have no distance of 0.
@@ -110,8 +112,8 @@ impl PairSearch {
             rows,
             spare,
             levels: Vec::new(),
-            counts: Vec::new(),
-            ends: Vec::new(),
+            bucket_sizes: Vec::new(),
+            next_positions: Vec::new(),
             cursor: Cursor::default(),
             found: RowPairs::default(),
             work_left: WORK_BETWEEN_TICKS,
@@ -121,7 +123,7 @@ impl PairSearch {
     /// The next near pair; None at the end.
     pub fn next(&mut self, tick: &dyn Fn()) -> Result<Option<Pair>> {
         loop {
-            let Numbered { fingerprints, numbers } = &self.rows;
+            let NumberedFingerprints { fingerprints, numbers } = &self.rows;
             for (row, column) in self.found.by_ref() {
                 let differing = fingerprints[row] ^ fingerprints[column];
                 if self.levels.iter().all(|level| level.finds(differing)) {
@@ -132,6 +134,7 @@ impl PairSearch {
             if !self.cursor.is_done() {
                 let found = advance(fingerprints, &mut self.cursor, self.max_distance, &mut self.work_left);
                 self.found = found.unwrap_or_default();
+                // `advance` has subtracted its work.
                 self.spend(0, tick);
             } else if !self.next_slice(tick)? {
                 return Ok(None);
@@ -147,14 +150,14 @@ impl PairSearch {
                 continue;
             }
             let Some(level) = self.levels.last_mut() else { return Ok(false) };
-            match level.next_bucket(&self.counts) {
+            match level.next_bucket(&self.bucket_sizes) {
                 Some(bucket) => self.enter(&bucket, tick)?,
                 None if level.block + 1 < level.blocks.len() => {
                     level.block += 1;
                     self.partition(tick)?;
                 }
                 None => {
-                    self.counts.truncate(level.first_count);
+                    self.bucket_sizes.truncate(level.first_size);
                     self.levels.pop();
                 }
             }
@@ -183,7 +186,7 @@ impl PairSearch {
         };
         // Sample the bits of a large slice at once if it is larger than expected.
         if len <= expected || len < MIN_SAMPLED_ROWS {
-            let choice = self.plan.choose(len, worths.below(bucket.rest), bucket.budget);
+            let choice = self.plan.choose(len, worths.sum_below(bucket.rest), bucket.budget);
             let Some(block_worth) = choice.block_worth else { return Ok(false) };
             if self.split_by_worths(bucket, worths, block_worth, 0.5, tick)? {
                 return Ok(true);
@@ -193,9 +196,9 @@ impl PairSearch {
             }
             // The bits are not as expected, so the split is not worth it: sample them and choose other blocks.
         }
-        let worths = Worths::sample(&self.rows.fingerprints[bucket.slice.clone()]);
-        let by_rest = self.plan.choose(len, worths.below(bucket.rest), bucket.budget);
-        let by_all = self.plan.choose(len, worths.below(64), self.max_distance);
+        let worths = Worths::from_sample(&self.rows.fingerprints[bucket.slice.clone()]);
+        let by_rest = self.plan.choose(len, worths.sum_below(bucket.rest), bucket.budget);
+        let by_all = self.plan.choose(len, worths.sum_below(64), self.max_distance);
         let all = Bucket { slice: bucket.slice.clone(), rest: 64, budget: self.max_distance };
         let (bucket, choice) = if by_all.cost < by_rest.cost { (&all, by_all) } else { (bucket, by_rest) };
         let Some(block_worth) = choice.block_worth else { return Ok(false) };
@@ -220,16 +223,17 @@ impl PairSearch {
         if blocks.len() < wanted as usize {
             return Ok(false);
         }
-        let (first_count, stride) = (self.counts.len(), blocks.iter().map(|block| block.buckets()).max().unwrap_or(0));
-        fill(&mut self.counts, first_count + blocks.len() * stride, 0, tick)?;
+        let (first_size, stride) =
+            (self.bucket_sizes.len(), blocks.iter().map(|block| block.bucket_count()).max().unwrap_or(0));
+        grow(&mut self.bucket_sizes, first_size + blocks.len() * stride, 0, tick)?;
         let mut cost = blocks.len() as f64 * plan::scatter_cost(len as f64);
-        for (block, sizes) in blocks.iter().zip(self.counts[first_count..].chunks_mut(stride)) {
+        for (block, sizes) in blocks.iter().zip(self.bucket_sizes[first_size..].chunks_mut(stride)) {
             block.count(&self.rows.fingerprints[slice.clone()], sizes, tick);
             cost += sizes.iter().map(|&size| plan::compare_all_cost(f64::from(size))).sum::<f64>();
         }
         self.work_left = self.work_left.saturating_sub(len);
         if cost >= most * plan::compare_all_cost(len as f64) {
-            self.counts.truncate(first_count);
+            self.bucket_sizes.truncate(first_size);
             return Ok(false);
         }
         let level = Level {
@@ -237,7 +241,7 @@ impl PairSearch {
             budget,
             worths,
             blocks,
-            first_count,
+            first_size,
             stride,
             expected: 2 * (len >> block_worth) + MIN_SPLIT_ROWS,
             ..Level::default()
@@ -251,16 +255,16 @@ impl PairSearch {
         // The slice of all fingerprints is in ascending order at first.
         let is_first = self.levels.len() == 1;
         let Some(level) = self.levels.last_mut() else { return Ok(()) };
-        let (block, sizes) = (level.blocks[level.block], level.sizes(&self.counts));
+        let (block, sizes) = (level.blocks[level.block], level.sizes(&self.bucket_sizes));
         let slice = level.slice.clone();
         (level.bucket, level.position) = (0, slice.start);
         if is_first && level.block == 0 && block.keeps_order() {
             return Ok(());
         }
-        fill(&mut self.ends, sizes.len(), 0, &|| ())?;
-        write_begins(sizes, &mut self.ends);
+        grow(&mut self.next_positions, sizes.len(), 0, &|| ())?;
+        write_bucket_starts(sizes, &mut self.next_positions);
         // A small slice goes to the beginning of `spare`, which is in the cache.
-        block.scatter(&self.rows, slice.clone(), &mut self.spare, 0, &mut self.ends, tick);
+        block.scatter(&self.rows, slice.clone(), &mut self.spare, 0, &mut self.next_positions, tick);
         if slice.len() == self.rows.numbers.len() {
             std::mem::swap(&mut self.rows, &mut self.spare);
         } else {
@@ -270,7 +274,7 @@ impl PairSearch {
         Ok(())
     }
 
-    /// Ticks if the work since the last tick, which includes this, is enough.
+    /// Adds to the work since the last tick, and ticks if it is enough.
     fn spend(&mut self, work: usize, tick: &dyn Fn()) {
         self.work_left = self.work_left.saturating_sub(work);
         if self.work_left == 0 {
@@ -282,14 +286,14 @@ impl PairSearch {
 
 impl Level {
     /// The sizes of the buckets of the current block.
-    fn sizes<'c>(&self, counts: &'c [u32]) -> &'c [u32] {
-        let first = self.first_count + self.block * self.stride;
-        &counts[first..first + self.blocks[self.block].buckets()]
+    fn sizes<'s>(&self, bucket_sizes: &'s [u32]) -> &'s [u32] {
+        let first = self.first_size + self.block * self.stride;
+        &bucket_sizes[first..first + self.blocks[self.block].bucket_count()]
     }
 
     /// The next bucket of the block that has pairs.
-    fn next_bucket(&mut self, counts: &[u32]) -> Option<Bucket> {
-        let sizes = self.sizes(counts);
+    fn next_bucket(&mut self, bucket_sizes: &[u32]) -> Option<Bucket> {
+        let sizes = self.sizes(bucket_sizes);
         loop {
             let size = *sizes.get(self.bucket)? as usize;
             self.bucket += 1;

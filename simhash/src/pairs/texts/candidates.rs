@@ -11,7 +11,7 @@ use super::sketches::TextSketches;
 use crate::criterion::TextCriterion;
 use crate::error::Result;
 use crate::fingerprint::sketch::{Comparison, DifferenceSketch, MostDifferent, first_allowed};
-use crate::memory::{filled, push, with_capacity};
+use crate::memory::{push, repeated, with_capacity};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, sort, ticking};
 
 /// Stands for the number of a bucket where there is none.
@@ -33,7 +33,7 @@ pub struct Candidates {
     pub criterion: TextCriterion,
 }
 
-/// The buckets of a band. The rows of a bucket share the band, and each of them may be near another one.
+/// The buckets of a band. The rows of a bucket share the band, and each of them may be near another one of them.
 pub struct Buckets {
     /// For each candidate the number of its bucket, or [`NO_BUCKET`].
     pub numbers: Vec<u32>,
@@ -46,9 +46,9 @@ impl Candidates {
     pub fn new(sketches: TextSketches, tick: &dyn Fn()) -> Result<Self> {
         let TextSketches { criterion, comparison, sketches, bands } = sketches;
         let mut buckets = with_capacity(bands.len())?;
-        let mut finder = Finder::new(&sketches, comparison, criterion.resemblance, tick);
+        let mut finder = BucketFinder::new(&sketches, comparison, criterion.resemblance, tick);
         for keys in bands {
-            buckets.push(finder.find(&keys, |row| !sketches[row].is_empty(), Finder::fill_by_sketches)?);
+            buckets.push(finder.find(&keys, |row| !sketches[row].is_empty(), BucketFinder::fill_by_sketches)?);
         }
         let mut all = Self { rows: Vec::new(), sketches, buckets, comparison, criterion };
         for row in ticking(0..all.sketches.len(), tick) {
@@ -73,7 +73,6 @@ impl Candidates {
         self.rows.len()
     }
 
-    /// Whether two candidates share a bucket.
     pub fn share_bucket(&self, a: usize, b: usize) -> bool {
         self.buckets.iter().any(|Buckets { numbers, .. }| numbers[a] == numbers[b] && numbers[a] != NO_BUCKET)
     }
@@ -85,7 +84,7 @@ impl Candidates {
 }
 
 /// Finds buckets of items. An item is a row at first, and a candidate when [`Candidates::narrow`] makes new buckets.
-pub struct Finder<'a> {
+pub struct BucketFinder<'a> {
     /// The sketch of each item.
     sketches: &'a [DifferenceSketch],
     comparison: Comparison,
@@ -94,17 +93,16 @@ pub struct Finder<'a> {
     pub(super) tick: &'a dyn Fn(),
     /// Steps of loops since the last tick.
     steps: usize,
-    /// The items, [`packed`] with their keys.
+    /// The items, [packed](pack) with their keys.
     order: Vec<u64>,
     /// Items with the key that are not in the bucket, because their sketches refute all comparisons so far; and their
     /// sketches.
     refuted: Vec<u32>,
     refuted_sketches: Vec<DifferenceSketch>,
-    /// The items of the bucket.
     in_bucket: Vec<u32>,
 }
 
-impl<'a> Finder<'a> {
+impl<'a> BucketFinder<'a> {
     pub fn new(
         sketches: &'a [DifferenceSketch],
         comparison: Comparison,
@@ -132,7 +130,7 @@ impl<'a> Finder<'a> {
         has_key: impl Fn(usize) -> bool,
         mut fill_bucket: impl FnMut(&mut Self, &mut [u64], &mut Buckets) -> Result<()>,
     ) -> Result<Buckets> {
-        let mut buckets = Buckets { numbers: filled(keys.len(), NO_BUCKET, self.tick)?, count: 0 };
+        let mut buckets = Buckets { numbers: repeated(keys.len(), NO_BUCKET, self.tick)?, count: 0 };
         let parts = keys.len().div_ceil(SORTED_ITEMS).next_power_of_two() as u32;
         let mut order = std::mem::take(&mut self.order);
         for part in 0..parts {
@@ -140,11 +138,11 @@ impl<'a> Finder<'a> {
             order.try_reserve(keys.len() / parts as usize)?;
             for (item, &key) in ticking(keys.iter().enumerate(), self.tick) {
                 if key % parts == part && has_key(item) {
-                    push(&mut order, packed(key, item as u32))?;
+                    push(&mut order, pack(key, item as u32))?;
                 }
             }
-            sort_all(&mut order, self.tick);
-            let same_keys = order.chunk_by_mut(|a, b| upper(*a) == upper(*b));
+            sort_packed(&mut order, self.tick);
+            let same_keys = order.chunk_by_mut(|a, b| sort_key_of(*a) == sort_key_of(*b));
             for items in same_keys.filter(|items| items.len() > 1) {
                 fill_bucket(self, items, &mut buckets)?;
             }
@@ -158,8 +156,8 @@ impl<'a> Finder<'a> {
         self.refuted.clear();
         self.refuted_sketches.clear();
         self.in_bucket.clear();
-        for &item in &*items {
-            self.add(item as u32, buckets)?;
+        for packed in &*items {
+            self.add(item_of(*packed), buckets)?;
             if self.refuted.len() == MAX_COMPARED_SKETCHES {
                 return self.fill_with_all(items, buckets);
             }
@@ -170,8 +168,8 @@ impl<'a> Finder<'a> {
 
     /// Fills the next bucket with all items that have the key.
     pub fn fill_with_all(&mut self, items: &[u64], buckets: &mut Buckets) -> Result<()> {
-        for &item in ticking(items, self.tick) {
-            buckets.numbers[item as u32 as usize] = buckets.count;
+        for packed in ticking(items, self.tick) {
+            buckets.numbers[item_of(*packed) as usize] = buckets.count;
         }
         buckets.count += 1;
         Ok(())
@@ -214,7 +212,7 @@ impl<'a> Finder<'a> {
         push(&mut self.in_bucket, item)
     }
 
-    /// Whether the sketches of two items do not refute that they differ so little.
+    /// Whether two items may differ as little as `most_different` says: whether their sketches do not refute it.
     pub fn may_resemble(&mut self, a: u32, b: u32, most_different: MostDifferent) -> bool {
         let [a, b] = [a, b].map(|item| &self.sketches[item as usize]);
         self.count_steps(1);
@@ -232,17 +230,20 @@ impl<'a> Finder<'a> {
 }
 
 /// Packs an item into the lower half of a number, and its sort key into the upper half.
-pub fn packed(upper: u32, item: u32) -> u64 {
-    u64::from(upper) << 32 | u64::from(item)
+pub fn pack(sort_key: u32, item: u32) -> u64 {
+    u64::from(sort_key) << 32 | u64::from(item)
 }
 
-/// The sort key of a packed item.
-pub fn upper(packed: u64) -> u32 {
+pub fn item_of(packed: u64) -> u32 {
+    packed as u32
+}
+
+pub fn sort_key_of(packed: u64) -> u32 {
     (packed >> 32) as u32
 }
 
-/// Sorts packed items by both halves.
-pub fn sort_all(numbers: &mut [u64], tick: &dyn Fn()) {
-    let used_bits = ticking(&*numbers, tick).fold(0, |bits, number| bits | number);
-    sort(numbers, &|number| *number, u64::BITS - used_bits.leading_zeros(), tick);
+/// Sorts packed items by their sort keys, and then by themselves.
+pub fn sort_packed(items: &mut [u64], tick: &dyn Fn()) {
+    let used_bits = ticking(&*items, tick).fold(0, |bits, packed| bits | packed);
+    sort(items, &|packed| *packed, u64::BITS - used_bits.leading_zeros(), tick);
 }

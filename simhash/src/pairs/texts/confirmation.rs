@@ -12,10 +12,10 @@ use super::sketches::TextSketches;
 use crate::error::Result;
 use crate::fingerprint::feature_set::FeatureSet;
 use crate::fingerprint::sketch::{DifferenceSketch, MostDifferent};
-use crate::memory::{filled, indexes, push};
+use crate::memory::{numbers_below, push, repeated};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS, ticking};
 
-/// The index that stands for no candidate.
+/// Stands for the index of a held candidate where there is none.
 const NO_INDEX: u32 = u32::MAX;
 /// Most held candidates of a bucket that the next one is compared with. In a larger bucket, it is compared with those
 /// that the [`PrefixIndex`] finds.
@@ -23,9 +23,9 @@ const MAX_IN_CHAIN: u32 = 128;
 /// Entries of the [`PrefixIndex`] that are read in about the time in which two candidates are compared.
 const ENTRIES_A_COMPARISON: u64 = 4;
 
-/// The purpose of a confirmation: clusters, or kept rows. A candidate is named by its position in [`Candidates`].
+/// What comes out of a confirmation: clusters, or kept rows. A candidate is named by its position in [`Candidates`].
 pub trait Outcome: Sized {
-    /// At first, none of the candidates is near another one.
+    /// The outcome if no candidate is near another one.
     fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self>;
 
     /// The least resemblance with which these two candidates would change the outcome; None if no resemblance would.
@@ -37,7 +37,7 @@ pub trait Outcome: Sized {
     /// Whether later candidates are compared with this one.
     fn holds(&self, candidate: u32) -> bool;
 
-    /// Called after all candidates: whether to begin again, with the candidates that are left in the buckets.
+    /// Whether to begin again, with the candidates that it leaves in the buckets. Called after all candidates.
     fn begins_again(&mut self, _candidates: &mut Candidates, _tick: &dyn Fn()) -> Result<bool> {
         Ok(false)
     }
@@ -66,13 +66,12 @@ pub struct Confirmation<O> {
     is_requested: bool,
     /// The held candidates that the next one is compared with: how much both differ at least, and the index in `held`.
     compared: Vec<(i64, u32)>,
-    /// The number of held candidates in large buckets of the next one, for each bucket.
-    in_large: u64,
+    /// The number of held candidates in the large buckets of the next one. Those in several are counted in each.
+    in_large_buckets: u64,
     /// Steps of loops since the last tick.
     steps: usize,
 }
 
-/// The candidates that are held.
 struct Held {
     candidates: Vec<HeldCandidate>,
     features: Vec<FeatureSet>,
@@ -122,7 +121,7 @@ impl<O: Outcome> Confirmation<O> {
             position: 0,
             is_requested: false,
             compared: Vec::new(),
-            in_large: 0,
+            in_large_buckets: 0,
             steps: 0,
         })
     }
@@ -135,8 +134,9 @@ impl<O: Outcome> Confirmation<O> {
                 tick();
             }
             if self.position < self.candidates.len() {
-                self.list_compared(tick)?;
-                self.is_requested = !self.compared.is_empty() || self.in_large > 0 || self.is_held();
+                self.compared.clear();
+                self.in_large_buckets = self.list_buckets(false, tick)?;
+                self.is_requested = !self.compared.is_empty() || self.in_large_buckets > 0 || self.is_held();
                 self.position += usize::from(!self.is_requested);
                 continue;
             }
@@ -160,7 +160,7 @@ impl<O: Outcome> Confirmation<O> {
         // A tick takes less time than reading a text.
         tick();
         if let Some(features) = features {
-            if self.in_large > 0 {
+            if self.in_large_buckets > 0 {
                 self.list_by_prefixes(&features, tick)?;
             }
             self.compare(&features, tick);
@@ -177,7 +177,7 @@ impl<O: Outcome> Confirmation<O> {
     /// For each row, the position of the row that represents it.
     pub fn into_results(self, tick: &dyn Fn()) -> Result<Vec<u32>> {
         let Self { rows, candidates, mut outcome, .. } = self;
-        let mut results = indexes(rows, tick)?;
+        let mut results = numbers_below(rows, tick)?;
         for (position, row) in ticking(candidates.rows.iter().enumerate(), tick) {
             results[*row as usize] = candidates.rows[outcome.representative(position as u32) as usize];
         }
@@ -191,14 +191,8 @@ impl<O: Outcome> Confirmation<O> {
             && self.candidates.is_candidate(self.position)
     }
 
-    /// Lists the candidates that the next one is compared with, except those in large buckets.
-    fn list_compared(&mut self, tick: &dyn Fn()) -> Result<()> {
-        self.compared.clear();
-        self.in_large = self.list_buckets(false, tick)?;
-        Ok(())
-    }
-
-    /// Adds to the list the candidates of large buckets, or of the others. Returns how many are in those left out.
+    /// Adds to the candidates that the next one is compared with those of its large buckets, or of its others. Returns
+    /// how many are in the buckets that it leaves out.
     fn list_buckets(&mut self, large: bool, tick: &dyn Fn()) -> Result<u64> {
         let Self { candidates, outcome, held, position, compared, .. } = self;
         let (position, bands) = (*position, candidates.buckets.len());
@@ -226,17 +220,17 @@ impl<O: Outcome> Confirmation<O> {
         Ok(left_out)
     }
 
-    /// Adds to the list the candidates in large buckets: those that the prefixes find, or all
-    /// if the prefixes would take longer.
+    /// Adds to the compared candidates those in large buckets: those that the prefixes find, or all if the prefixes
+    /// would take longer.
     fn list_by_prefixes(&mut self, features: &FeatureSet, tick: &dyn Fn()) -> Result<()> {
-        let Self { candidates, outcome, held, position, compared, in_large, .. } = self;
+        let Self { candidates, outcome, held, position, compared, in_large_buckets, .. } = self;
         let Some(prefixes) = &mut held.prefixes else { return Ok(()) };
         let meet = |index: u32| {
             let other = &mut held.candidates[index as usize];
             let difference = other.meet(*position, candidates, outcome)?;
             candidates.share_bucket(other.position as usize, *position).then_some(difference)
         };
-        let limit = *in_large * ENTRIES_A_COMPARISON;
+        let limit = *in_large_buckets * ENTRIES_A_COMPARISON;
         if !prefixes.find(features, limit, meet, compared, tick)? {
             self.list_buckets(true, tick)?;
         }
@@ -290,7 +284,7 @@ impl Held {
     fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self> {
         let mut chains = Vec::new();
         for buckets in &candidates.buckets {
-            push(&mut chains, filled(buckets.count as usize, NO_CHAIN, tick)?)?;
+            push(&mut chains, repeated(buckets.count as usize, NO_CHAIN, tick)?)?;
         }
         Ok(Self { candidates: Vec::new(), features: Vec::new(), chains, before: Vec::new(), prefixes: None, memory: 0 })
     }

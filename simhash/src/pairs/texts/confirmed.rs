@@ -10,14 +10,14 @@ use crate::error::Result;
 /// Rows are compared only if they are not in one cluster yet. In the first round, a row that is near an earlier one is
 /// not held. So few rows of a large cluster are held: the middles of [`Stars`]. The second round compares the rest with
 /// later rows of other clusters.
-pub struct Confirmed {
+pub struct ConfirmedClusters {
     stars: Stars,
     is_second_round: bool,
     /// The least resemblance of near rows.
     least_resemblance: f64,
 }
 
-impl Outcome for Confirmed {
+impl Outcome for ConfirmedClusters {
     fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self> {
         let stars = Stars::new(candidates.len(), tick)?;
         Ok(Self { stars, is_second_round: false, least_resemblance: candidates.criterion.resemblance })

@@ -10,7 +10,7 @@ use crate::fingerprint::{Fingerprinter, Scratch};
 use crate::memory::{collect_exact, push};
 
 /// Bytes of features that are held at once.
-const BUDGET: usize = 256 << 20;
+const BUDGET_BYTES: usize = 256 << 20;
 
 /// The position of the text that represents each text; None for a text that is missing or has no feature.
 ///
@@ -33,7 +33,7 @@ pub fn representatives<O: Outcome>(
         push(&mut has_feature, sketch.is_some())?;
         sketches.push(sketch.as_ref())?;
     }
-    let mut confirmation = Confirmation::<O>::new(sketches, BUDGET, tick)?;
+    let mut confirmation = Confirmation::<O>::new(sketches, BUDGET_BYTES, tick)?;
     while let Some(row) = confirmation.row_to_read(tick)? {
         let features = match &texts[row as usize] {
             Some(text) => FeatureSet::new(&mut fingerprinter, text.as_ref())?,

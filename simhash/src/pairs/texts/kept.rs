@@ -3,24 +3,24 @@
 use super::candidates::Candidates;
 use super::confirmation::Outcome;
 use crate::error::Result;
-use crate::memory::{filled, indexes};
+use crate::memory::{numbers_below, repeated};
 
 /// The rows that are kept. Each of them represents itself. A row that is near an earlier kept row is dropped, and
 /// represented by the kept row that it resembles most; among equally similar ones, by the earliest.
 ///
 /// A guard decides in the same way, if the rows are stored one by one. Unlike in a cluster, a row is never dropped
 /// because of a row that is itself dropped. Dropped rows are not held.
-pub struct Kept {
+pub struct KeptRows {
     /// The candidate that represents each candidate so far.
     representatives: Vec<u32>,
     /// The resemblance of a candidate and its representative; the criterion's if the candidate represents itself.
     resemblances: Vec<f64>,
 }
 
-impl Outcome for Kept {
+impl Outcome for KeptRows {
     fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self> {
-        let resemblances = filled(candidates.len(), candidates.criterion.resemblance, tick)?;
-        Ok(Self { representatives: indexes(candidates.len(), tick)?, resemblances })
+        let resemblances = repeated(candidates.len(), candidates.criterion.resemblance, tick)?;
+        Ok(Self { representatives: numbers_below(candidates.len(), tick)?, resemblances })
     }
 
     fn least_resemblance(&mut self, _: u32, later: u32) -> Option<f64> {

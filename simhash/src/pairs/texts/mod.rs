@@ -15,7 +15,7 @@ mod sketches;
 mod stars;
 
 pub use confirmation::{Confirmation, Outcome};
-pub use confirmed::Confirmed;
+pub use confirmed::ConfirmedClusters;
 pub use in_memory::representatives;
-pub use kept::Kept;
+pub use kept::KeptRows;
 pub use sketches::TextSketches;

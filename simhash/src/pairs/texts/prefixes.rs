@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 use crate::error::Result;
 use crate::fingerprint::feature_set::FeatureSet;
-use crate::memory::{filled, push};
+use crate::memory::{push, repeated};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 
 /// The number of counts of sets. Features whose hashes have the same highest bits share a count.
@@ -25,10 +25,11 @@ const NO_ENTRY: u32 = u32::MAX;
 const END: u64 = u64::MAX;
 
 /// The prefixes of sets of features, by the features.
+#[derive(Default)]
 pub struct PrefixIndex {
     /// The least resemblance of the sets that are found.
     least: f64,
-    /// The numbers of sets that have a feature.
+    /// For each feature, by [`count_of`], the number of sets that have it.
     counts: Vec<u32>,
     /// The order of the features: the number of digits that each count had when the order was chosen.
     levels: Vec<u8>,
@@ -38,17 +39,16 @@ pub struct PrefixIndex {
     sets: Vec<Set>,
     /// The keys of the sets' prefixes, each list with an [`END`].
     keys: Vec<u64>,
-    /// The features of all sets.
-    features: u64,
-    /// The entries that have been read, and how many are read before another order is chosen.
-    read: u64,
-    next_order: u64,
+    /// The number of features of all sets.
+    feature_count: u64,
+    /// The number of entries that have been read, and the number after which another order is chosen.
+    entries_read: u64,
+    next_order_at: u64,
     /// The prefix of the last set: its features, whether they are in its short prefix, and its keys.
     prefix: Vec<(u64, bool)>,
     prefix_keys: Vec<u64>,
 }
 
-/// A list of entries.
 #[derive(Clone, Copy)]
 struct List {
     /// The last entry.
@@ -81,36 +81,24 @@ struct Set {
 
 impl PrefixIndex {
     pub fn new(least: f64, tick: &dyn Fn()) -> Result<Self> {
-        Ok(Self {
-            least,
-            counts: filled(COUNTS, 0, tick)?,
-            levels: filled(COUNTS, 0, tick)?,
-            lists: HashMap::new(),
-            entries: Vec::new(),
-            sets: Vec::new(),
-            keys: Vec::new(),
-            features: 0,
-            read: 0,
-            next_order: 0,
-            prefix: Vec::new(),
-            prefix_keys: Vec::new(),
-        })
+        let (counts, levels) = (repeated(COUNTS, 0, tick)?, repeated(COUNTS, 0, tick)?);
+        Ok(Self { least, counts, levels, ..Self::default() })
     }
 
-    /// Adds a set.
+    /// Adds a set, which the caller knows by this number.
     pub fn add(&mut self, number: u32, set: &FeatureSet, tick: &dyn Fn()) -> Result<()> {
         for hash in ticking(set.hashes(), tick) {
             let count = &mut self.counts[count_of(*hash)];
             *count = count.saturating_add(1);
         }
-        self.features += set.hashes().len() as u64;
+        self.feature_count += set.hashes().len() as u64;
         self.add_prefix(number, set, tick)
     }
 
-    /// Appends to `found` all sets that may resemble this one, each with what `meet` says of it. It is called with the
-    /// number of each set that shares a feature of the prefixes, once or more often, and says None of those that are
-    /// not sought. Returns false, and finds none, if that takes more than `limit` entries: the sets have no features
-    /// that are rare enough.
+    /// Appends to `found` all sets that may resemble this one, each with what `meet` returns for it. `meet` is called
+    /// with the number of each set that shares a feature of the prefixes, once or more often, and returns None for sets
+    /// that are not sought. Returns false, and finds none, if that takes more than `limit` entries: the sets have no
+    /// features that are rare enough.
     pub fn find<T>(
         &mut self,
         set: &FeatureSet,
@@ -123,7 +111,7 @@ impl PrefixIndex {
         let lists_of = |(hash, is_short): &(u64, bool)| Some(&self.lists.get(hash)?[..1 + usize::from(*is_short)]);
         let lists = ticking(&self.prefix, tick).filter_map(lists_of).flatten();
         let entries: u64 = lists.map(|list| u64::from(list.len)).sum();
-        self.read += entries;
+        self.entries_read += entries;
         if entries > limit {
             return Ok(false);
         }
@@ -186,7 +174,7 @@ impl PrefixIndex {
     /// Whether so many entries have been read since the order was chosen that another one may pay: to choose it takes
     /// about as long as to read an entry for each feature. The last order may not have helped, so the number doubles.
     pub fn needs_order(&self) -> bool {
-        self.read > self.next_order
+        self.entries_read > self.next_order_at
     }
 
     /// Orders the features by the sets that have them now. `set` returns a set by its number.
@@ -197,7 +185,7 @@ impl PrefixIndex {
         self.lists.clear();
         self.entries.clear();
         self.keys.clear();
-        self.next_order = self.read + self.read.max(self.features);
+        self.next_order_at = self.entries_read + self.entries_read.max(self.feature_count);
         for Set { number, .. } in std::mem::take(&mut self.sets) {
             tick();
             self.add_prefix(number, set(number), tick)?;
@@ -236,12 +224,13 @@ impl PrefixIndex {
         Ok(())
     }
 
-    /// The bytes that it takes, about; too many for anyone if the numbers of its entries come to an end.
+    /// About the bytes that it takes. More than any budget if the entries are so many that they soon have no numbers.
     pub fn memory(&self) -> usize {
         if self.entries.len() > NO_ENTRY as usize / 2 {
             return usize::MAX / 2;
         }
         let entries = self.entries.capacity() * size_of::<Entry>() + self.sets.capacity() * size_of::<Set>();
+        // A slot of the hash table takes 25 bytes, and one slot in eight stays free.
         COUNTS * 5 + self.lists.capacity() * 29 + entries + self.keys.capacity() * 8
     }
 }

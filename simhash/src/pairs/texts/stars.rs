@@ -2,10 +2,10 @@
 //! its rays. If two middles differ so much that their rays cannot be near each other, no ray of one is compared with a
 //! ray of the other.
 
-use super::candidates::{Buckets, Candidates, Finder, NO_BUCKET, packed, sort_all, upper};
+use super::candidates::{BucketFinder, Buckets, Candidates, NO_BUCKET, item_of, pack, sort_key_of, sort_packed};
 use crate::error::Result;
 use crate::fingerprint::sketch::MostDifferent;
-use crate::memory::{filled, indexes, push};
+use crate::memory::{numbers_below, push, repeated};
 use crate::pairs::forest::Forest;
 
 /// Most stars of a bucket that another one is compared with, if most are small. If there are more, the rows are
@@ -14,8 +14,7 @@ const MAX_STARS: usize = 128;
 /// More than the rounding errors of resemblances.
 const ROUNDING: f64 = 1e-9;
 
-/// The stars of all candidates. A star is a group of candidates: its middle, and rays that are near the middle. The
-/// middle was compared with all later candidates.
+/// The stars of all candidates. The middle of a star was compared with all later candidates.
 pub struct Stars {
     /// A tree for the candidates that are connected by the near pairs that were found so far.
     pub forest: Forest,
@@ -32,9 +31,9 @@ impl Stars {
     pub fn new(candidates: usize, tick: &dyn Fn()) -> Result<Self> {
         Ok(Self {
             forest: Forest::new(candidates, tick)?,
-            middles: indexes(candidates, tick)?,
-            least_resemblances: filled(candidates, 1.0, tick)?,
-            equals_middle: filled(candidates, false, tick)?,
+            middles: numbers_below(candidates, tick)?,
+            least_resemblances: repeated(candidates, 1.0, tick)?,
+            equals_middle: repeated(candidates, false, tick)?,
         })
     }
 
@@ -47,7 +46,7 @@ impl Stars {
 impl Candidates {
     /// Leaves in the buckets only the candidates of two stars that are apart and may be near each other.
     pub fn narrow(&mut self, stars: &mut Stars, tick: &dyn Fn()) -> Result<()> {
-        let mut finder = Finder::new(&self.sketches, self.comparison, self.criterion.resemblance, tick);
+        let mut finder = BucketFinder::new(&self.sketches, self.comparison, self.criterion.resemblance, tick);
         for band in &mut self.buckets {
             let keys = std::mem::take(&mut band.numbers);
             let has_key = |candidate: usize| keys[candidate] != NO_BUCKET;
@@ -58,14 +57,14 @@ impl Candidates {
     }
 }
 
-impl Finder<'_> {
+impl BucketFinder<'_> {
     /// Fills the next bucket from candidates with the same key, by their stars.
     fn fill_by_stars(&mut self, candidates: &mut [u64], buckets: &mut Buckets, stars: &mut Stars) -> Result<()> {
         let mut count = 0;
         for index in 0..candidates.len() {
-            let candidate = candidates[index] as u32;
+            let candidate = item_of(candidates[index]);
             if !stars.equals_middle[candidate as usize] {
-                candidates[count] = packed(stars.middles[candidate as usize], candidate);
+                candidates[count] = pack(stars.middles[candidate as usize], candidate);
                 count += 1;
             }
         }
@@ -74,11 +73,11 @@ impl Finder<'_> {
         if !candidates.iter().any(is_ray) {
             return Ok(());
         }
-        sort_all(candidates, self.tick);
+        sort_packed(candidates, self.tick);
         // The middles of two stars without rays are compared already.
         let (mut with_rays, mut without_rays) = (Vec::new(), Vec::new());
         let (mut start, mut pairs_within) = (0, 0);
-        for star in candidates.chunk_by(|a, b| upper(*a) == upper(*b)) {
+        for star in candidates.chunk_by(|a, b| sort_key_of(*a) == sort_key_of(*b)) {
             let list = if star.iter().any(is_ray) { &mut with_rays } else { &mut without_rays };
             push(list, start..start + star.len())?;
             start += star.len();
@@ -91,7 +90,7 @@ impl Finder<'_> {
         for (number, star) in with_rays.iter().enumerate() {
             for other in with_rays[..number].iter().chain(&without_rays) {
                 self.count_steps(1);
-                let [a, b] = [star, other].map(|star| upper(candidates[star.start]));
+                let [a, b] = [star, other].map(|star| sort_key_of(candidates[star.start]));
                 if stars.are_apart(a, b) && self.stars_may_resemble(a, b, stars) {
                     is_filled |= self.add_pairs(&candidates[star.clone()], &candidates[other.clone()], buckets);
                 }
@@ -116,8 +115,8 @@ impl Finder<'_> {
         let mut is_filled = false;
         for a in star {
             for b in other {
-                let earlier = if (*a as u32) < *b as u32 { a } else { b };
-                let [a, b] = [a, b].map(|candidate| *candidate as u32);
+                let earlier = if item_of(*a) < item_of(*b) { a } else { b };
+                let [a, b] = [a, b].map(|packed| item_of(*packed));
                 let are_in = [a, b].iter().all(|candidate| buckets.numbers[*candidate as usize] == buckets.count);
                 self.count_steps(1);
                 if is_ray(earlier) && !are_in && self.may_resemble(a, b, self.most_different) {
@@ -130,7 +129,7 @@ impl Finder<'_> {
     }
 }
 
-/// Whether a candidate is not the middle of its star, which is in the upper half.
-fn is_ray(candidate: &u64) -> bool {
-    upper(*candidate) != *candidate as u32
+/// Whether a candidate is not the middle of its star, which is its sort key.
+fn is_ray(packed: &u64) -> bool {
+    sort_key_of(*packed) != item_of(*packed)
 }

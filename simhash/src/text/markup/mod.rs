@@ -44,7 +44,7 @@ pub fn text_with_places(
     mut places: Option<&mut Places>,
     tick: &dyn Fn(),
 ) -> Result<()> {
-    let edits = places.as_deref_mut().map(Places::step).transpose()?;
+    let edits = places.as_deref_mut().map(Places::begin_step).transpose()?;
     let mut text = read(html, page.as_mut(), out, edits, tick)?;
     let has_text = page.map(|page| page.end(&mut text, places.as_deref_mut())).transpose()?.unwrap_or(true);
     *out = String::from_utf8(text).unwrap_or_else(|_| unreachable!("html5gum passes on all bytes of a character"));
@@ -160,7 +160,6 @@ struct TextEmitter<'a> {
 /// name is cut to it.
 const MAX_NAME_BYTES: usize = 11;
 
-/// The tag that is being read.
 #[derive(Clone, Copy, Default)]
 struct Tag {
     /// The name, in small letters, which may be cut.
@@ -263,7 +262,7 @@ impl Emitter for TextEmitter<'_> {
         let is_empty = self.tag.is_self_closing && !self.tag.is_end && is_foreign;
         if let Some(page) = &mut self.page
             && self.templates == 0
-            && let Err(error) = page.read(&self.tag, is_empty, self.out)
+            && let Err(error) = page.read_tag(&self.tag, is_empty, self.out)
         {
             self.failure = Some(error);
         }

@@ -31,7 +31,7 @@ const VOID: [&[u8]; 13] =
 /// The state of reading a page.
 #[derive(Default)]
 pub struct Page {
-    /// The last attribute of the tag that is being read, and the attributes of this tag so far.
+    /// The last attribute of the tag that is being read, and all attributes of this tag so far.
     pub(super) attribute: Attribute,
     attributes: Attributes,
     /// The open element that is dropped, the open `main` and the open `article`: each the outermost one.
@@ -46,7 +46,6 @@ pub struct Page {
     sections: usize,
 }
 
-/// The attribute that is being read.
 #[derive(Default)]
 pub(super) struct Attribute {
     pub name: Prefix,
@@ -120,8 +119,8 @@ impl Page {
         self.dropped.is_some() || self.has_main && self.main.is_none()
     }
 
-    /// Reads a tag after the text `out`. `is_empty` says that its element has no end tag.
-    pub(super) fn read(&mut self, tag: &Tag, is_empty: bool, out: &mut Vec<u8>) -> Result<()> {
+    /// Reads a tag after the text `out`. `is_empty` says that its element ends with it.
+    pub(super) fn read_tag(&mut self, tag: &Tag, is_empty: bool, out: &mut Vec<u8>) -> Result<()> {
         self.end_attribute();
         let is_empty = is_empty || VOID.contains(&tag.name());
         if self.dropped.as_mut().is_some_and(|open| open.stays_open(tag, is_empty)) {
@@ -176,14 +175,14 @@ impl Page {
         }
     }
 
-    /// Ends the page: `out` becomes the text that counts, and `places` gets that step. Returns whether there is any.
+    /// Ends the page: `out` becomes the text that counts, and `places` gets that step. Returns whether any text counts.
     pub fn end(mut self, out: &mut Vec<u8>, places: Option<&mut Places>) -> Result<bool> {
         self.end_article(out.len());
         let visible = |text: &[u8]| text.iter().filter(|byte| **byte > b' ').count();
         let visible_in_articles = || self.articles.iter().map(|article| visible(&out[article.clone()])).sum::<usize>();
         if !self.has_main && 2 * visible_in_articles() >= visible(out) {
             let (mut length, mut read) = (0, 0);
-            let mut edits = places.map(Places::step).transpose()?;
+            let mut edits = places.map(Places::begin_step).transpose()?;
             for article in self.articles {
                 if let Some(edits) = &mut edits {
                     edits.push(read..article.start, length..length)?;

@@ -42,7 +42,7 @@ impl<'a> HtmlSource<'a> {
         Self { rest, next_tick: rest.len(), single_bytes: 0, skips_tags, skipped, tick }
     }
 
-    /// Goes on by some bytes, and ticks if it is time.
+    /// Goes on by some bytes, and ticks if a tick is due.
     #[inline(always)]
     fn advance(&mut self, bytes: usize) {
         self.rest = &self.rest[bytes..];
@@ -124,7 +124,7 @@ fn plain_tag(text: &[u8], offset: usize) -> Option<(usize, bool)> {
         return None;
     }
     let start = offset + 1 + usize::from(*text.get(offset + 1)? == b'/');
-    let letters = word(&text[start..]);
+    let letters = first_eight(&text[start..]);
     // html5gum reads names that do not end within eight bytes.
     let length = ends_name(letters).trailing_zeros() / 8;
     let name = (letters | CASE_BITS) & !(!0u64).checked_shl(8 * length)?;
@@ -161,13 +161,13 @@ fn attribute_end(text: &[u8], offset: usize) -> Option<usize> {
     }
 }
 
-/// The offset of the first byte, at or after this offset, that `marked` marks. `marked` takes eight bytes, and sets the
-/// highest bit of each that it marks.
+/// The offset of the first byte, at or after this offset, that `marked` marks; None if there is none. `marked` takes
+/// eight bytes, and sets the highest bit of each that it marks.
 #[inline(always)]
 fn find(text: &[u8], mut offset: usize, marked: impl Fn(u64) -> u64) -> Option<usize> {
     loop {
         let rest = &text[offset..];
-        let found = marked(word(rest)).trailing_zeros() as usize / 8;
+        let found = marked(first_eight(rest)).trailing_zeros() as usize / 8;
         if found >= rest.len() {
             return None;
         }
@@ -180,10 +180,10 @@ fn find(text: &[u8], mut offset: usize, marked: impl Fn(u64) -> u64) -> Option<u
 
 /// The first eight bytes of a text as a little-endian number. Bytes after its end are 0.
 #[inline(always)]
-fn word(text: &[u8]) -> u64 {
+fn first_eight(text: &[u8]) -> u64 {
     match text.first_chunk() {
         Some(bytes) => u64::from_le_bytes(*bytes),
-        None => text.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+        None => text.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)),
     }
 }
 

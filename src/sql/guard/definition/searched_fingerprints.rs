@@ -53,7 +53,7 @@ impl SearchedFingerprints {
             let layouts = group_by_layout(
                 usable.iter().filter(|scoped| scoped.scope == *index_scope).map(|scoped| &scoped.block),
             );
-            let work_with = |rows| Growth::new(rows, layout_blocks(&layouts)).total(max_distance);
+            let work_with = |rows| Growth::new(rows, layout_blocks(&layouts)).remaining_work(max_distance);
             let nominal = work_with(NOMINAL_ROWS)?;
             if nominal.probes > MAX_PROBES_OF_SEARCH || nominal.entries > MAX_SHARE_OF_ROWS * NOMINAL_ROWS {
                 return Some(Err(too_much_work(table, max_distance)));

@@ -35,8 +35,8 @@ pub fn report_common_words(
         let add_text = |text: TextArgument<'_>| sample.add(decode(text.detoast())?.as_str()).map_err(algorithm_error);
         evaluator.with_text(own, row, RowKind::Stored, add_text).map(drop)
     })?;
-    let share = sample.mostly_common(&texts.options, &tick).map_err(algorithm_error)?;
-    if sample.texts() < MIN_REPORTED_TEXTS || share < MIN_REPORTED_SHARE {
+    let share = sample.mostly_common_share(&texts.options, &tick).map_err(algorithm_error)?;
+    if sample.text_count() < MIN_REPORTED_TEXTS || share < MIN_REPORTED_SHARE {
         return Ok(());
     }
     let remedy = match texts.options.markup {
@@ -44,7 +44,7 @@ pub fn report_common_words(
             "; if they are those of a template around pages, such as navigation, they hide copies of the text in it: \
              index with {\"markup\": \"main\"}, which does not read them"
         }
-        None if 2 * sample.with_tags() >= sample.texts() => {
+        None if 2 * sample.tagged_text_count() >= sample.text_count() => {
             "; they have tags, which are words unless they are indexed with {\"markup\": \"main\"} for whole pages or \
              {\"markup\": \"html\"} for parts of pages"
         }
