@@ -8,6 +8,7 @@ use crate::distance::hamming;
 use crate::error::Result;
 use crate::fingerprint::bands::{DEFAULT_BANDS, MAX_BANDS};
 use crate::fingerprint::invalid_options::InvalidOptions;
+use crate::fingerprint::json_number::integer;
 use crate::fingerprint::options::{Options, members};
 use crate::fingerprint::resemblance::{DEFAULT_RESEMBLANCE, Prepared};
 use crate::fingerprint::{Fingerprinter, Summary};
@@ -191,12 +192,12 @@ pub fn merged(document: &str, defaults: &str) -> Result<String, InvalidOptions> 
 }
 
 fn read_bands(value: &str) -> Result<usize, &'static str> {
-    let bands = serde_json::from_str(value).ok().filter(|bands| (1..=MAX_BANDS).contains(bands));
+    let bands = integer(value).filter(|bands| (1..=MAX_BANDS as u64).contains(bands)).map(|bands| bands as usize);
     bands.ok_or("an integer from 1 to 64")
 }
 
 fn read_distance(value: &str) -> Result<i32, &'static str> {
-    let distance = serde_json::from_str(value).ok().filter(|distance| (0..=64).contains(distance));
+    let distance = integer(value).filter(|distance| *distance <= 64).map(|distance| distance as i32);
     distance.ok_or("an integer from 0 to 64")
 }
 

@@ -25,6 +25,8 @@ fn numbers_are_read_by_value() {
             assert_eq!(option("seed", number).map(|options| options.seed), Ok(value), "{number}");
         }
     }
+    let same = [r#"{"bands": 6.0, "max_distance": 1e1}"#, r#"{"bands": 6, "max_distance": 10}"#];
+    assert_eq!(CriterionDocument::from_json(same[0]), CriterionDocument::from_json(same[1]));
     let others = "-1e3 2.5 25e-1 18446744073709551616 18446744073709551615.0000000000000000000000001 \
         1e999999999999999999999 1e-9223372036854775808 [1e3,{\"b\":1}]";
     for number in others.split(' ') {
@@ -150,7 +152,7 @@ fn weights_may_be_those_of_a_table() {
 #[test]
 fn wrong_documents_are_refused() {
     for (key, values) in [
-        ("max_distance", "-1|65|2.5|\"3\"|null|1e1"),
+        ("max_distance", "-1|65|2.5|\"3\"|null|1e2"),
         ("bands", "0|65|-1|1.5|null|\"6\""),
         // Less than .6 needs a number of bands.
         ("resemblance", "-0.1|1.01|\"0.9\"|true|1e999|0.59|0"),

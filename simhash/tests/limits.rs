@@ -34,7 +34,8 @@ fn count_ticks(text: &str, options: &str) -> (usize, usize, usize) {
 #[test]
 fn every_long_text_ticks() {
     const LENGTH: usize = 1 << 19;
-    for piece in "a|A| |word |中|カ|中文，|É|Ж |ก\u{e48}|é\u{301}|ﷺ|\u{fb01}|1|a\u{301}|!".split('|') {
+    for piece in "a|A| |word |中|カ|中文，|É|Ж |ก\u{e48}|é\u{301}|ﷺ|\u{fb01}|1|a\u{301}|!|\u{ad}".split('|')
+    {
         let text = piece.repeat(LENGTH / piece.len());
         for options in [
             r#"{}"#,

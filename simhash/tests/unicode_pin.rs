@@ -5,7 +5,7 @@ use simhash::text::normalise::{normalise, remove_accents};
 use simhash::text::places::rewrite;
 use xxhash_rust::xxh3::Xxh3;
 
-/// A hash of what normalisation and the tokenizer make of every character of Unicode 17. If it changes, fingerprints
+/// A hash of what normalisation and the tokenizer make of every character of Unicode 18. If it changes, fingerprints
 /// change: that needs a new `simhash_format()` and a migration, not another number here.
 #[test]
 fn tables_match_format_2() {

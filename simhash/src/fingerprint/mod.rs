@@ -23,7 +23,7 @@ pub mod features;
 mod fingerprinter;
 pub mod hash;
 pub mod invalid_options;
-mod json_number;
+pub(crate) mod json_number;
 pub mod learn;
 mod line;
 mod neighbours;

@@ -28,8 +28,11 @@ impl WeightedFeatures {
     pub(super) fn occurrences(&self) -> impl Iterator<Item = (u64, u64)> {
         self.table.iter().flat_map(move |(hash, count)| {
             let last = if self.options.weight == Weight::Set { 1 } else { count };
-            let weight_up_to = move |number| if number == 0 { 0 } else { self.weigh(hash, number) };
-            (1..=last).map(move |number| (occurrence(hash, number), weight_up_to(number) - weight_up_to(number - 1)))
+            let mut before = 0;
+            (1..=last).map(move |number| {
+                let weight = self.weigh(hash, number);
+                (occurrence(hash, number), weight - std::mem::replace(&mut before, weight))
+            })
         })
     }
 

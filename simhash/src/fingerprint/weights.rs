@@ -51,12 +51,10 @@ const fn compute_log(count: u32) -> u32 {
     while bit > 0 {
         bit -= 1;
         let square = (mantissa as u128 * mantissa as u128) >> 63;
-        if square >> 64 == 1 {
-            log2 |= 1 << bit;
-            mantissa = (square >> 1) as u64;
-        } else {
-            mantissa = square as u64;
-        }
+        // Whether the square is 2 or more is unpredictable, so nothing branches on it.
+        let carry = (square >> 64) as u64;
+        log2 |= carry << bit;
+        mantissa = (square >> carry) as u64;
     }
     // 256 * (1 + ln count), rounded. `ln` has FRACTION_BITS + 64 fraction bits, of which the factor 256 takes 8.
     const SHIFT: u32 = FRACTION_BITS + 64 - 8;

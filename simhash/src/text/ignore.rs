@@ -180,10 +180,13 @@ fn domain(normal: &str, removed_to: usize, min_start: usize, at: usize) -> (usiz
     let before = normal[min_start..at].trim_end_matches(is_in_label);
     let start = min_start + before.len();
     let is_one_of = |tlds: &str| tlds.split(' ').any(|tld| last.eq_ignore_ascii_case(tld));
-    let is_top_level = is_one_of(TLDS)
-        || points > 1 && is_one_of(WORD_TLDS)
-        || last.len() > 1 && last.bytes().all(|byte| byte.is_ascii_alphabetic()) && rest.starts_with(['/', '?']);
-    let is_domain = start < at && is_top_level && !normal[removed_to..start].ends_with(['.', '/', '\\', '_']);
+    let is_top_level = || {
+        let is_before_path = rest.starts_with(['/', '?']) && last.bytes().all(|byte| byte.is_ascii_alphabetic());
+        is_before_path || is_one_of(TLDS) || points > 1 && is_one_of(WORD_TLDS)
+    };
+    // Most points have no label on both sides: those that end sentences, and leaders.
+    let is_labelled = start < at && last.len() > 1 && !normal[removed_to..start].ends_with(['.', '/', '\\', '_']);
+    let is_domain = is_labelled && is_top_level();
     // Read only a path that is removed: a path that is kept would be read again from each point in it.
     let path_end = || if rest.starts_with(['/', '?', '#', ':']) { url_end(normal.as_bytes(), end) } else { end };
     (end.max(at + 1), is_domain.then(|| start..path_end()))

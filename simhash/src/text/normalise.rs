@@ -35,7 +35,7 @@ use super::mask::{CHUNK, mask};
 use super::places::{Edits, Rewriting};
 use crate::error::{Error, MAX_COMBINING_SEQUENCE, MAX_VALUE_BYTES, Result};
 use crate::memory::check_available;
-use crate::ticking::{BYTES_BETWEEN_TICKS, ticking};
+use crate::ticking::{BYTES_BETWEEN_TICKS, ITEMS_BETWEEN_TICKS, ticking};
 
 /// After this many bytes, a span for ICU4X is cut at the next boundary, so that its scratch memory stays small.
 const MIN_SPAN_BYTES: usize = 4 * 1024;
@@ -110,7 +110,7 @@ fn normalise_from(
         while part < span.end {
             let end = if edits.is_some() { part_end(&text[..span.end], part) } else { span.end };
             let start = out.len();
-            normalise_span(&text[part..end], case_fold, &mut scratch, out)?;
+            normalise_span(&text[part..end], case_fold, &mut scratch, out, tick)?;
             if let Some(edits) = &mut edits {
                 edits.push(part..end, start..out.len())?;
             }
@@ -153,7 +153,7 @@ fn next_changing_span(text: &str, from: usize, min_bytes: usize, tick: &dyn Fn()
             if class & BOUNDARY != 0 {
                 boundary = at;
             }
-            let end = changing_span_end(text, boundary, at + length, min_bytes)?;
+            let end = changing_span_end(text, boundary, at + length, min_bytes, tick)?;
             return Ok(Some(boundary..end));
         }
         if class & BOUNDARY != 0 {
@@ -167,10 +167,15 @@ fn next_changing_span(text: &str, from: usize, min_bytes: usize, tick: &dyn Fn()
 
 /// The end, at `from` or later, of a span that starts at `start`: the next boundary at which two characters are
 /// unchanged or, after `min_bytes`, any boundary. It is not between a hyphen and a line break.
-fn changing_span_end(text: &str, start: usize, from: usize, min_bytes: usize) -> Result<usize> {
+fn changing_span_end(text: &str, start: usize, from: usize, min_bytes: usize, tick: &dyn Fn()) -> Result<usize> {
     let class_of = |c: char| if c.is_ascii() { UNCHANGED | BOUNDARY } else { class(c.into()) };
-    let (mut end, mut removed) = (from, 0);
+    let (mut end, mut removed, mut next_tick) = (from, 0, start + BYTES_BETWEEN_TICKS);
     loop {
+        // There may be any number of invisible characters.
+        if end >= next_tick {
+            tick();
+            next_tick = end + BYTES_BETWEEN_TICKS;
+        }
         if text[..end].ends_with(is_line_hyphen) {
             let cut = line_break(&text[end..]);
             end += cut;
@@ -284,11 +289,11 @@ fn part_end(text: &str, start: usize) -> usize {
 }
 
 /// Appends the normal form of a span that starts and ends at boundaries. `scratch` is overwritten.
-fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut String) -> Result<()> {
+fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut String, tick: &dyn Fn()) -> Result<()> {
     let mut visible = String::new();
     let visible_span = if span.contains(|c: char| is_invisible(c) || c == HYPHEN) {
         visible.try_reserve(span.len())?;
-        push_visible(span, &mut visible);
+        push_visible(span, &mut visible, tick);
         &visible
     } else {
         span
@@ -321,10 +326,17 @@ fn reserve_for_marks(bytes: usize) -> Result<()> {
 
 /// Appends the visible characters of a span: letters in place of sequences with a joiner, no invisible characters, and
 /// no line breaks in words. The string has the capacity for it.
-fn push_visible(span: &str, visible: &mut String) {
-    let mut at = 0;
-    while let Some(c) = span[at..].chars().next() {
-        let end = at + c.len_utf8();
+fn push_visible(span: &str, visible: &mut String, tick: &dyn Fn()) {
+    let mut end = 0;
+    for (number, (at, c)) in span.char_indices().enumerate() {
+        // Most spans are short.
+        if number % ITEMS_BETWEEN_TICKS == ITEMS_BETWEEN_TICKS - 1 {
+            tick();
+        }
+        if at < end {
+            continue; // A line break that is cut.
+        }
+        end = at + c.len_utf8();
         let cut = if is_line_hyphen(c) { line_break(&span[end..]) } else { 0 };
         let letter = if c == JOINER { joined_letter(&span[..at]) } else { None };
         if letter.is_some() {
@@ -333,7 +345,7 @@ fn push_visible(span: &str, visible: &mut String) {
         } else if cut == 0 && !is_invisible(c) {
             visible.push(c);
         }
-        at = end + cut;
+        end += cut;
     }
 }
 
