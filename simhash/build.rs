@@ -105,7 +105,7 @@ impl Unicode {
 
         let mut class = kind(c);
         let starter = is_starter(c);
-        if starter && is_starter(first) && !self.compose_backwards.contains(&first) {
+        if starter && is_starter(first) && !self.compose_backwards.contains(&first) && !is_optional(first) {
             class |= BOUNDARY;
         }
         // NFKC turns full-width commas, ideographic spaces and the like into other separators, which is the same to the

@@ -132,6 +132,7 @@ fn unseen_characters_do_not_count() {
         ("בְּרֵאשִׁית בָּרָא אֱלֹהִים", "בראשית ברא אלהים"),
         ("İSTANBUL ISPARTA", "istanbul ısparta"),
         ("i\u{307}stanbul", "İstanbul"),
+        ("bi\u{307}\u{301}tė ma\u{df}\u{301}", "bítė masś"),
         ("ΑΘΗΝΑ, ΜΑΪΟΣ, ὭΡΑ", "Αθήνα, Μάιος, ὥρα"),
         ("e\u{ad}\u{301}t\u{200d}e\u{301}", "été"),
         ("ISO\u{2011}9000", "iso\u{2010}9000"),

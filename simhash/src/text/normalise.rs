@@ -4,13 +4,13 @@
 //!    hyphen (U+2010) is joined, and sequences with a joiner, by which letters of Malayalam and Bengali were once
 //!    written, become the letters that Unicode has for them.
 //! 2. Characters that nobody sees are removed: Default_Ignorable_Code_Point, such as soft hyphens and joiners.
-//! 3. NFKC, then full case folding (UAX #15; Unicode chapter 3.13, without the Turkic mappings). With step 2, this is
-//!    NFKC_Casefold (definition D146) but for texts that need it twice.
+//! 3. NFKC, then full case folding (UAX #15; Unicode chapter 3.13, without the Turkic mappings).
 //! 4. Characters that writing may leave out are removed: Arabic and Hebrew points, and tatweel.
 //! 5. Characters that look the same become one ([`look_alike`](super::classes::look_alike)), and decimal digits of all
 //!    scripts 0 to 9.
 //! 6. With case folding, what capitals leave out is removed: the marks of Greek letters, and the difference between the
 //!    dotted and the dotless i of Turkish.
+//! 7. If marks may compose now, steps 3 to 6 are repeated until they change nothing.
 //!
 //! Most text is already in that form except for ASCII capitals: such spans are copied, and ASCII is lower-cased. All
 //! other spans go through ICU4X. They start and end at boundaries: before characters from which normalisation never
@@ -51,6 +51,7 @@ const JOINER: char = '\u{200d}';
 const SEQUENCE_BYTES: usize = 6;
 
 const NFKC: ComposingNormalizerBorrowed<'static> = ComposingNormalizer::new_nfkc();
+const NFC: ComposingNormalizerBorrowed<'static> = ComposingNormalizer::new_nfc();
 const FOLD: CaseMapperBorrowed<'static> = CaseMapper::new();
 const DECOMPOSE: CanonicalDecompositionBorrowed<'static> = CanonicalDecomposition::new();
 
@@ -298,11 +299,33 @@ fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut S
     } else {
         span
     };
+    let start = out.len();
+    normalise_visible(visible_span, case_fold, scratch, out)?;
+    // Without a removed mark, or after case folding, marks may compose. `scratch` has the NFKC.
+    while out[start..] != *scratch {
+        reserve_for_marks(out.len() - start)?;
+        if NFC.is_normalized(&out[start..]) {
+            break;
+        }
+        let mut before = String::new();
+        before.try_reserve(out.len() - start)?;
+        before.push_str(&out[start..]);
+        out.truncate(start);
+        normalise_visible(&before, case_fold, scratch, out)?;
+        if out[start..] == before {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Appends a span of visible characters after one pass of steps 3 to 6. Writes its NFKC to `scratch`.
+fn normalise_visible(span: &str, case_fold: bool, scratch: &mut String, out: &mut String) -> Result<()> {
     scratch.clear();
-    scratch.try_reserve(visible_span.len() * LONGEST_NFKC)?;
+    scratch.try_reserve(span.len() * LONGEST_NFKC)?;
     let capacity = scratch.capacity();
-    reserve_for_marks(visible_span.len())?;
-    let Ok(()) = NFKC.normalize_to(visible_span, scratch) else { unreachable!("writing to a string does not fail") };
+    reserve_for_marks(span.len())?;
+    let Ok(()) = NFKC.normalize_to(span, scratch) else { unreachable!("writing to a string does not fail") };
     debug_assert_eq!(scratch.capacity(), capacity, "longer than it can be");
     // Case folding turns one character into at most three, of two bytes each.
     reserve(out, scratch.len() * 3)?;
@@ -395,8 +418,7 @@ impl fmt::Write for SignificantWriter<'_> {
     fn write_str(&mut self, normal: &str) -> fmt::Result {
         for c in normal.chars() {
             let class = if c.is_ascii() { 0 } else { class(c.into()) };
-            let is_left_out = self.case_fold && self.is_left_out_by_capitals(c);
-            if is_left_out || class & (INVISIBLE | OPTIONAL) != 0 {
+            if class & (INVISIBLE | OPTIONAL) != 0 || self.case_fold && self.is_left_out_by_capitals(c) {
                 continue;
             }
             self.out.push(match c {

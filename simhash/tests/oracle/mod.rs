@@ -34,12 +34,25 @@ pub fn normalise(text: &str, case_fold: bool) -> String {
         text = text.replace(&format!("{sequence}\u{200d}"), letter);
     }
     let text = join_lines(&text, &['\u{ad}', '\u{2010}'], |_, _| true);
+    let mut normal = normalise_once(&text, case_fold);
+    while !ComposingNormalizer::new_nfc().is_normalized(&normal) {
+        let before = std::mem::take(&mut normal);
+        normal = normalise_once(&before, case_fold);
+        if normal == before {
+            break;
+        }
+    }
+    normal
+}
+
+fn normalise_once(text: &str, case_fold: bool) -> String {
     let visible: String = text.chars().filter(|c| !INVISIBLE.contains(*c)).collect();
     let normal = ComposingNormalizer::new_nfkc().normalize(&visible).into_owned();
     let normal = if case_fold { CaseMapper::new().fold_string(&normal).into_owned() } else { normal };
+    let normal: String = normal.chars().filter(|c| !is_optional(*c)).collect();
     let normal = if case_fold { without_marks(&normal, &[Script::Greek], is_greek_mark) } else { normal };
     let mut significant = String::new();
-    for c in normal.chars().filter(|c| !is_optional(*c)) {
+    for c in normal.chars() {
         match c {
             'ı' if case_fold => significant.push('i'),
             '\u{307}' if case_fold && significant.ends_with('i') => (),
