@@ -17,7 +17,7 @@ help:
 	@echo 'make test-matrix    the tests on PostgreSQL 15 to 19, pg_upgrade and test-packages (as root)'
 	@echo 'make test-packages  builds the packages and uses them in a new Debian (as root)'
 	@echo 'make test-arm64     runs the tests of the algorithm for arm64, in an emulator (as root; takes long)'
-	@echo 'make soak     writes near-duplicates into a guarded table, with crashes: ten minutes (options: see tests/load/soak/run)'
+	@echo 'make soak     writes near-duplicates into a guarded table, with crashes: a quarter of an hour (options: see tests/load/soak/run)'
 	@echo 'make fuzz     fuzzes what reads HTML and tsvectors: 10 minutes (options: see tools/fuzz)'
 	@echo 'make hostile  calls with hostile arguments: an hour (options: see tests/load/hostile/run)'
 	@echo 'make leaks    measures the memory of a backend over a million calls of each function: half an hour'

@@ -1,8 +1,8 @@
 -- The SQL objects of pg_simhash, by topic, in the order of their dependencies.
 --
 -- No function looks up another by search_path: those in SQL are parsed when they are created, and all others are in C.
--- Functions that read only their arguments are IMMUTABLE and PARALLEL SAFE. COST is in units of cpu_operator_cost: a
--- fingerprint takes as long as some hundred operator calls.
+-- Functions that read only their arguments are PARALLEL SAFE and, but for simhash_guard_definition, IMMUTABLE. COST is
+-- in units of cpu_operator_cost: a fingerprint takes as long as some hundred operator calls.
 
 \echo Use "CREATE EXTENSION pg_simhash" to load this file. \quit
 

@@ -34,7 +34,7 @@ fn count_ticks(text: &str, options: &str) -> (usize, usize, usize) {
 #[test]
 fn every_long_text_ticks() {
     const LENGTH: usize = 1 << 19;
-    for piece in "a|A| |word |中|カ|中文，|É|Ж |ก\u{e48}|é\u{301}|ﷺ|\u{fb01}|1|a\u{301}|!|\u{ad}".split('|')
+    for piece in "a|A| |word |中|カ|中文，|É|Ж |ก\u{e48}|é\u{301}|ﷺ|\u{fb01}|1|a\u{301}|!|\u{ad}|\u{640}".split('|')
     {
         let text = piece.repeat(LENGTH / piece.len());
         for options in [
@@ -76,12 +76,13 @@ fn every_long_document_ticks() {
 
 #[test]
 fn refuses_long_combining_sequences() {
-    let fingerprint = |marks: usize| {
-        let text = format!("a{} b", "\u{301}".repeat(marks));
+    let fingerprint = |mark: &str, marks: usize| {
+        let text = format!("a{} b", mark.repeat(marks));
         Fingerprinter::new(&mut Scratch::default(), &Options::default(), &|| ()).fingerprint(&text)
     };
-    assert!(fingerprint(1000).is_ok());
-    assert_eq!(fingerprint(MAX_COMBINING_SEQUENCE), Err(Error::CombiningSequenceTooLong));
+    assert!(fingerprint("\u{301}", 1000).is_ok());
+    assert_eq!(fingerprint("\u{301}", MAX_COMBINING_SEQUENCE), Err(Error::CombiningSequenceTooLong));
+    assert_eq!(fingerprint("\u{640}", MAX_COMBINING_SEQUENCE), fingerprint("", 0));
 }
 
 #[test]

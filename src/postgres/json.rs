@@ -106,7 +106,8 @@ unsafe fn count_digits(container: *mut pg_sys::JsonbContainer) -> usize {
     }
 }
 
-/// JSON, whose strings may be server strings, as a `jsonb` value. PostgreSQL raises an error if it is too large.
+/// JSON, whose strings may be server strings, as a `jsonb` value. PostgreSQL raises an error if it is too large,
+/// or if the database's encoding lacks one of its characters.
 pub fn to_jsonb(json: &str) -> Result<AnyElement> {
     let c_string = to_server_cstring(json)?;
     // SAFETY: jsonb_in reads a C string, and returns a `jsonb`.

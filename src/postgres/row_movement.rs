@@ -13,9 +13,8 @@ use pgrx::prelude::*;
 use super::catalog::partition::{PartitionTree, topmost_of};
 use super::catalog::relation::{ACCESS_SHARE, Relation};
 use super::ffi::standard_ExecutorRun;
-use super::list::nodes;
 use super::memory::OnDrop;
-use super::modify_table::modify_tables;
+use super::modify_table::{client_statement_may, modify_tables};
 use super::trigger::RowEvent;
 
 thread_local! {
@@ -42,7 +41,10 @@ pub fn initialise() {
 /// May be true for other rows of a MERGE, and of a statement with an UPDATE in WITH: they count as moved if the
 /// transaction has deleted rows in other partitions. So do the rows of the statement that has loaded the library, which
 /// the hook has missed, unless the client itself has sent it and it moves none.
-pub fn may_complete_move(event: &RowEvent, statement: pg_sys::MemoryContext) -> bool {
+///
+/// # Safety
+/// The memory context exists.
+pub unsafe fn may_complete_move(event: &RowEvent, statement: pg_sys::MemoryContext) -> bool {
     let table = event.table();
     if event.old_row().is_some() || !table.is_partition() {
         return false;
@@ -54,22 +56,10 @@ pub fn may_complete_move(event: &RowEvent, statement: pg_sys::MemoryContext) -> 
         return true;
     }
     let is_noted = STATEMENTS.with_borrow(|statements| statements.contains(&statement));
-    let is_missed = !is_worker && statement_start == LOADING_STATEMENT_START.get() && !is_insert_of_client(statement);
+    // SAFETY: the caller passes a memory context that exists, and `client_statement_may` valid statements.
+    let may_be_missed = || unsafe { client_statement_may(statement, |planned| may_move(planned)) };
+    let is_missed = !is_worker && statement_start == LOADING_STATEMENT_START.get() && may_be_missed();
     (is_noted || is_missed) && has_deleted_elsewhere(&table)
-}
-
-/// Whether the running statement is what the client has sent, and not one of a function, and moves no row.
-fn is_insert_of_client(statement: pg_sys::MemoryContext) -> bool {
-    // SAFETY: while a portal is active, its statements are valid, and so is the memory of the running statement.
-    unsafe {
-        let Some(portal) = pg_sys::ActivePortal.as_ref() else { return false };
-        let moves_no_row = |&planned: &*mut pg_sys::PlannedStmt| match (*planned).commandType {
-            pg_sys::CmdType::CMD_UTILITY => (*(*planned).utilityStmt).type_ == pg_sys::NodeTag::T_CopyStmt,
-            _ => !may_move(&*planned),
-        };
-        // COPY has no memory of an executor.
-        [statement, (*statement).parent].contains(&portal.portalContext) && nodes(portal.stmts).iter().all(moves_no_row)
-    }
 }
 
 /// # Safety
@@ -103,6 +93,7 @@ unsafe extern "C-unwind" fn note_statement(query: *mut pg_sys::QueryDesc) {
     // SAFETY: PostgreSQL passes a statement that is ready to run.
     let (memory, planned) = unsafe { ((*(*query).estate).es_query_cxt, &*(*query).plannedstmt) };
     // A cursor runs its statement several times, so it may be noted already.
+    // SAFETY: the statement is valid.
     if unsafe { may_move(planned) } && !STATEMENTS.with_borrow(|statements| statements.contains(&memory)) {
         let forget = move || STATEMENTS.with_borrow_mut(|statements| statements.retain(|noted| *noted != memory));
         PgMemoryContexts::For(memory).leak_and_drop_on_delete(OnDrop(forget));

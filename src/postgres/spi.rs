@@ -39,7 +39,7 @@ pub fn query_oids(query: &str) -> Result<Vec<pg_sys::Oid>> {
     Ok(query_strings(query)?.iter().filter_map(|oid| oid.parse().ok().map(pg_sys::Oid::from_u32)).collect())
 }
 
-/// Calls `use_connection` within an SPI connection. After an error, PostgreSQL closes it when the transaction ends.
+/// Calls `use_connection` within an SPI connection. After an error, PostgreSQL closes it with the (sub)transaction.
 fn with_connection<T>(use_connection: impl FnOnce() -> Result<T>) -> Result<T> {
     // SAFETY: a transaction is running, as in every function call.
     unsafe {

@@ -172,7 +172,7 @@ fn changing_span_end(text: &str, start: usize, from: usize, min_bytes: usize, ti
     let class_of = |c: char| if c.is_ascii() { UNCHANGED | BOUNDARY } else { class(c.into()) };
     let (mut end, mut removed, mut next_tick) = (from, 0, start + BYTES_BETWEEN_TICKS);
     loop {
-        // There may be any number of invisible characters.
+        // There may be any number of characters that are removed first.
         if end >= next_tick {
             tick();
             next_tick = end + BYTES_BETWEEN_TICKS;
@@ -193,7 +193,7 @@ fn changing_span_end(text: &str, start: usize, from: usize, min_bytes: usize, ti
             return Err(Error::CombiningSequenceTooLong);
         }
         end += c.len_utf8();
-        if class & INVISIBLE != 0 {
+        if is_removed_first(class) {
             removed += c.len_utf8();
         }
     }
@@ -292,7 +292,7 @@ fn part_end(text: &str, start: usize) -> usize {
 /// Appends the normal form of a span that starts and ends at boundaries. `scratch` is overwritten.
 fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut String, tick: &dyn Fn()) -> Result<()> {
     let mut visible = String::new();
-    let visible_span = if span.contains(|c: char| is_invisible(c) || c == HYPHEN) {
+    let visible_span = if span.contains(|c: char| !c.is_ascii() && (is_removed_first(class(c.into())) || c == HYPHEN)) {
         visible.try_reserve(span.len())?;
         push_visible(span, &mut visible, tick);
         &visible
@@ -301,8 +301,10 @@ fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut S
     };
     let start = out.len();
     normalise_visible(visible_span, case_fold, scratch, out)?;
-    // Without a removed mark, or after case folding, marks may compose. `scratch` has the NFKC.
+    // Without a removed mark, or after case folding, marks may compose. `scratch` has the NFKC. This ends: what folding
+    // takes apart again composes to the same.
     while out[start..] != *scratch {
+        tick();
         reserve_for_marks(out.len() - start)?;
         if NFC.is_normalized(&out[start..]) {
             break;
@@ -365,7 +367,7 @@ fn push_visible(span: &str, visible: &mut String, tick: &dyn Fn()) {
         if letter.is_some() {
             visible.truncate(visible.len() - SEQUENCE_BYTES);
             visible.extend(letter);
-        } else if cut == 0 && !is_invisible(c) {
+        } else if cut == 0 && (c.is_ascii() || !is_removed_first(class(c.into()))) {
             visible.push(c);
         }
         end += cut;
@@ -402,8 +404,10 @@ pub fn line_break(text: &str) -> usize {
     next_line.filter(|line| !line.starts_with(['\n', '\r'])).map_or(0, |line| text.len() - line.len())
 }
 
-fn is_invisible(c: char) -> bool {
-    !c.is_ascii() && class(c.into()) & INVISIBLE != 0
+/// Whether a character of this class is removed before NFKC: nobody sees it, or it only stretches a connection. Those
+/// that NFKC makes of others are removed afterwards.
+fn is_removed_first(class: u8) -> bool {
+    class & INVISIBLE != 0 || class & (OPTIONAL | REORDERS) == OPTIONAL
 }
 
 /// Appends the significant characters of a text after NFKC and case folding. The string has the capacity for all.

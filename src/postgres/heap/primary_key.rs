@@ -75,18 +75,18 @@ impl PrimaryKey {
     /// Compares a value of this key with a value of the key `other`, which may be another table's. All values count as
     /// equal if the keys differ in their columns or in the order of these, and so do values of a type without an order.
     pub fn compare(&self, own_value: &KeyValue, other: &Self, other_value: &KeyValue) -> Ordering {
-        let is_same_column = |(own, others): (&KeyColumn, &KeyColumn)| {
-            own.name == others.name && own.column.data_type == others.column.data_type
+        let is_same_column = |(own, other): (&KeyColumn, &KeyColumn)| {
+            own.name == other.name && own.column.data_type == other.column.data_type
         };
         if self.0.len() != other.0.len() || !self.0.iter().zip(&other.0).all(is_same_column) {
             return Ordering::Equal;
         }
-        let compare = |((key, &own), &others): ((&KeyColumn, &Datum), &Datum)| {
+        let compare = |((key, &own), &other): ((&KeyColumn, &Datum), &Datum)| {
             if key.comparison == Oid::INVALID {
                 return Ordering::Equal;
             }
             // SAFETY: both values are of the column's type, and the function is the type's own comparison.
-            let order = unsafe { pg_sys::OidFunctionCall2Coll(key.comparison, key.collation, own, others) };
+            let order = unsafe { pg_sys::OidFunctionCall2Coll(key.comparison, key.collation, own, other) };
             (order.value() as i32).cmp(&0)
         };
         let columns = self.0.iter().zip(&own_value.0).zip(&other_value.0);

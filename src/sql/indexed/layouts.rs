@@ -102,7 +102,7 @@ pub fn indexed_blocks(
     fingerprint: RowValue,
     form: ExpressionForm,
 ) -> Vec<ScopedBlock> {
-    let is_wanted = fingerprint_test(table, fingerprint);
+    let is_wanted = is_fingerprint_of(table, fingerprint);
     let usable = indexes.into_iter().filter_map(|index| Index::read_usable(&index, form));
     let blocks = usable.filter_map(|index| {
         let key = block_keys(table, &index).find(|key| is_wanted(key.call.fingerprint))?;
@@ -118,7 +118,7 @@ pub fn indexed_blocks(
 
 /// The attnum of this fingerprint in an index, as a `bigint` key or included column; None if it is absent.
 pub fn fingerprint_in(table: &Relation, index: &Index, fingerprint: RowValue) -> Option<i16> {
-    let is_wanted = fingerprint_test(table, fingerprint);
+    let is_wanted = is_fingerprint_of(table, fingerprint);
     let included = index.columns[index.keys.len()..].iter().map(|&column| RowValue::Column(column));
     let mut values = index.keys.iter().map(|key| key.value).chain(included);
     let is_fingerprint = |value: Expression| value.value_type() == pg_sys::INT8OID && is_wanted(value);
@@ -126,7 +126,7 @@ pub fn fingerprint_in(table: &Relation, index: &Index, fingerprint: RowValue) ->
 }
 
 /// Returns a test whether an expression is this fingerprint of a table.
-fn fingerprint_test(table: &Relation, fingerprint: RowValue) -> impl Fn(Expression) -> bool {
+fn is_fingerprint_of(table: &Relation, fingerprint: RowValue) -> impl Fn(Expression) -> bool {
     let computation = fingerprint.computation(table);
     let bits = computation.map(Bits::of_bigint);
     let attnum = fingerprint.column().or_else(|| computation?.as_own_column());

@@ -57,10 +57,10 @@ impl DirtyWalk<'_> {
         for (number, &index) in indexes.iter().enumerate() {
             let (index, band) = (Relation::open(index), keys.band(number, has_same));
             let scope_len = self.leading_keys.len();
-            let (keys_len, attnum) = (key_count(scope_len, true), Some(BandIndex::fingerprint_attnum(scope_len)));
+            let (scan_keys, attnum) = (key_count(scope_len, true), Some(BandIndex::fingerprint_attnum(scope_len)));
             // SAFETY: the caller passes such indexes, and the index and the table stay open until the scan ends. The
             // scan has the keys for a band and for both ends of the sizes.
-            let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.search, keys_len, attnum) };
+            let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.search, scan_keys, attnum) };
             unsafe { scan.scan().look_up(self.leading_keys, KeyCondition::AnyOf(&[band]), Some(&keys.sizes)) };
             // SAFETY: comparing integers does not panic.
             if unsafe { self.each_version(&mut scan, |fingerprint| keys.allows(fingerprint), show) }?.is_break() {
@@ -90,9 +90,9 @@ impl DirtyWalk<'_> {
         while let Some(step) = growth.next(max_distance.get(), f64::INFINITY) {
             let indexed = &layouts[step.layout][step.block];
             let index = Relation::open(indexed.index);
-            let (keys_len, attnum) = (key_count(self.leading_keys.len(), false), Some(indexed.fingerprint_attnum));
+            let (scan_keys, attnum) = (key_count(self.leading_keys.len(), false), Some(indexed.fingerprint_attnum));
             // SAFETY: the caller passes such layouts, and the index and the table stay open until the scan ends.
-            let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.search, keys_len, attnum) };
+            let mut scan = unsafe { DirtyScan::begin(self.table, &index, self.slot, self.search, scan_keys, attnum) };
             scan.refusal_limit = (step.limit / ENTRY_MICROSECONDS) as u64;
             let mut values = growth.values(step, query);
             while !scan.is_at_refusal_limit() && next_probes(&mut values, &mut probes) {

@@ -73,12 +73,14 @@ class Client:
         try:
             self.connect()
             self.execute(f"BEGIN ISOLATION LEVEL {rng.choice(LEVELS)}")
-            for id in self.forgotten_rows:
-                self.delete(rng, id)
+            deleted = 0
             # Hot rows have transactions of their own: with other rows, in any order, they would cause deadlocks.
             if rng.random() < 0.3:
                 self.write_hot(rng)
             else:
+                deleted = len(self.forgotten_rows)
+                for id in self.forgotten_rows:
+                    self.delete(rng, id)
                 for _ in range(rng.randint(1, 4)):
                     (self.write_in_savepoint if rng.random() < 0.3 else self.write)(rng)
             if rng.random() < 0.15:
@@ -87,6 +89,7 @@ class Client:
                 self.journal.count("rolled back")
             else:
                 self.commit()
+                del self.forgotten_rows[:deleted]
             return True
         except Lost:
             self.connection = None
@@ -146,7 +149,6 @@ class Client:
         self.journal.count("committed")
         with committed.get_lock():
             committed.value += 1
-        self.forgotten_rows.clear()
         for id in filter(lambda id: id > HOT_ROWS, written):
             place = self.rng.randrange(KNOWN_ROWS)
             if known_rows[place]:

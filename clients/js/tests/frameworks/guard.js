@@ -16,6 +16,7 @@ export function testGuard({ query, insert, search, searchSql, hasUrl = false }) 
 
   test('a search uses the indexes', async () => {
     await query("SELECT simhash_unguard('docs')")
+    await query('DELETE FROM docs')
     await query(fillStatement(5000, { hasUrl }))
     await query('ANALYZE docs')
     const [{ id, body }] = await query('SELECT id, body FROM docs LIMIT 1')

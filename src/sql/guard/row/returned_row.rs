@@ -28,13 +28,13 @@ pub fn take_action(row: NewRow<'_>, nearest: &NearDuplicate) -> Result<HeapTuple
         let detail = format!("A near-duplicate in table \"{name}\" was committed after this transaction began.");
         return Err(cannot_serialize(detail));
     }
+    // SAFETY: the statement's memory context exists.
+    let may_be_moved = || unsafe { may_complete_move(event, statement.evaluator.memory()) };
     match action {
         // Two kinds of rows are rejected instead of skipped. An UPDATE that a foreign key may have made (ON UPDATE
         // CASCADE, ON DELETE SET NULL): the row would still refer to a key that is gone. And a row that an UPDATE has
         // deleted in another partition: it would be lost.
-        Action::Skip if !changes_foreign_key(event) && !may_complete_move(event, statement.evaluator.memory()) => {
-            Ok(std::ptr::null_mut())
-        }
+        Action::Skip if !changes_foreign_key(event) && !may_be_moved() => Ok(std::ptr::null_mut()),
         Action::Mark => with_mark(row, nearest),
         Action::Skip | Action::Reject => reject(row, &Disclosure::new(nearest)?),
     }
