@@ -34,7 +34,7 @@ pgrx::impl_sql_translatable!(Call<'_>, arg_only = "internal");
 
 impl<'a> Call<'a> {
     /// # Safety
-    /// `info` belongs to a call that runs for `'a`.
+    /// `info` belongs to a call that runs for `'a`, and knows its function, as every call from SQL does.
     pub unsafe fn new(info: pg_sys::FunctionCallInfo) -> Self {
         Self { info, lifetime: PhantomData }
     }
@@ -70,8 +70,9 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The state of the aggregate that calls this function. If there is none yet, `create` makes it in the memory
-    /// context of the aggregate, which it is given. An error, with the name `aggregate`, outside an aggregate.
+    /// The state of the aggregate that calls this function: as the result to return, and as a reference. If there is
+    /// none yet, `create` makes it in the aggregate's memory context; outside an aggregate, that is an error, which
+    /// names `aggregate`.
     ///
     /// # Safety
     /// The state is a `T` that `create` has made. Only this call refers to it, and does not use it after it ends.

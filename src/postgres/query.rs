@@ -35,8 +35,9 @@ impl Query {
         }
     }
 
-    /// The table in the query's FROM; None if the query names several relations, or a relation that is not a table.
-    pub fn table(&self) -> Option<Oid> {
+    /// The only relation of the query's FROM, which may also be a view or a foreign table; None if there are several
+    /// items, or another one. Relations in sub-selects do not count.
+    pub fn only_relation(&self) -> Option<Oid> {
         // SAFETY: the query is valid; its range table is a list of entries, or null.
         unsafe {
             let [entry] = nodes::<pg_sys::RangeTblEntry>((*self.tree).rtable)[..] else { return None };
@@ -96,7 +97,7 @@ impl Query {
 }
 
 fn not_one_select() -> ErrorReport {
-    user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "a query must be one statement")
+    user_error(PgSqlErrorCode::ERRCODE_INTERNAL_ERROR, "a query must be one SELECT statement")
 }
 
 /// Where the executor sends the rows of the query.

@@ -17,7 +17,7 @@ pub struct FeatureList {
 }
 
 /// A feature of a text. Its weight is added to, or subtracted from, the sum of each bit. With the option `weights`, it
-/// is in units of which [`FeatureList::one`] make a weight of 1.
+/// is in units of which [`FeatureList::unit_weight`] make a weight of 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feature<'a> {
     /// The feature: a word, or several tokens as the shingle joins them.

@@ -10,7 +10,7 @@ use crate::text::classes::{SEPARATOR, SPACELESS, WORD, kind};
 use crate::text::normalise::line_break;
 use crate::text::tokens::{TokenSink, tokenize};
 
-/// The numbers of a text, in order and by value.
+/// The count and the hash of the numbers of a text, in order and by value.
 ///
 /// A number is one run of digits, or several with a single character of [`JOINERS`] between two of them: 12.50,
 /// 2026-01-12, 10.0.0.1. A line may end after a dash between them. Letters after a digit do not count, so 128GB is 128
@@ -34,9 +34,9 @@ const JOINERS: [char; 15] = [
     '.', ',', '\u{66b}', '\u{66c}', ':', '/', '\u{2044}', '_', '\'', '\u{2019}', '-', '\u{2010}', '\u{2012}',
     '\u{2013}', '\u{2212}',
 ];
-/// The decimal point and the separator of thousands of Arabic and Persian.
-const ARABIC_POINT: char = '\u{66b}';
-const ARABIC_COMMA: char = '\u{66c}';
+/// The signs of Arabic and Persian.
+const ARABIC_DECIMAL_SEPARATOR: char = '\u{66b}';
+const ARABIC_THOUSANDS_SEPARATOR: char = '\u{66c}';
 /// The joiners that are written for a minus sign or a hyphen.
 const DASHES: [char; 5] = ['-', '\u{2010}', '\u{2012}', '\u{2013}', '\u{2212}'];
 /// The joiners that may stand between groups of three digits.
@@ -173,14 +173,14 @@ impl<F: FnMut(&str) -> Result<()>> NumberSink<'_, F> {
 
 /// A number as it is written, with a point and commas in place of the separators of Arabic and Persian.
 fn with_latin_separators(written: &str) -> Result<Cow<'_, str>> {
-    if !written.contains([ARABIC_POINT, ARABIC_COMMA]) {
+    if !written.contains([ARABIC_DECIMAL_SEPARATOR, ARABIC_THOUSANDS_SEPARATOR]) {
         return Ok(written.into());
     }
     let mut latin = String::new();
     latin.try_reserve_exact(written.len())?;
     latin.extend(written.chars().map(|c| match c {
-        ARABIC_POINT => '.',
-        ARABIC_COMMA => ',',
+        ARABIC_DECIMAL_SEPARATOR => '.',
+        ARABIC_THOUSANDS_SEPARATOR => ',',
         c => c,
     }));
     Ok(latin.into())

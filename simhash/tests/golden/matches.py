@@ -39,7 +39,8 @@ def composed_with_the_last():
 @cache
 def is_boundary(c):
     first = normalize("NFKD", c)[0]
-    return not (category(c) == "Cf" or combining(c) or combining(first) or first in composed_with_the_last())
+    is_joined = combining(first) or ord(first) in POINTS or first in composed_with_the_last()
+    return not (category(c) == "Cf" or combining(c) or is_joined)
 
 
 def main_part(text):
@@ -89,9 +90,11 @@ def normal_form(pieces, options):
             clusters.append((c, start, end))
     normal = []
     for cluster, start, end in clusters:
-        form = normalize("NFKC", "".join(c for c in cluster if category(c) != "Cf"))
-        form = form.casefold() if options.get("case_fold", True) else form
-        form = "".join(str(decimal(c)) if category(c) == "Nd" else c for c in form if ord(c) not in POINTS)
+        form, before = "".join(c for c in cluster if category(c) != "Cf"), None
+        while form != before:
+            before, form = form, normalize("NFKC", form)
+            form = form.casefold() if options.get("case_fold", True) else form
+            form = "".join(str(decimal(c)) if category(c) == "Nd" else c for c in form if ord(c) not in POINTS)
         normal += ((c, start, end) for c in form)
     return normal
 

@@ -83,7 +83,7 @@ impl SampledTable {
         // The table and its column are locked, but other tables, columns or functions may have got their names.
         let is_fingerprint =
             |returned: &Expression| returned.without_relabelling().equals(self.fingerprint.without_relabelling());
-        if query.table() != Some(self.oid) || !query.output_expressions().first().is_some_and(is_fingerprint) {
+        if query.only_relation() != Some(self.oid) || !query.output_expressions().first().is_some_and(is_fingerprint) {
             return Err(renamed_while_sampled(self.oid));
         }
         query.for_each_value(|fingerprint| sample.add(fingerprint.value() as u64))?;

@@ -213,7 +213,7 @@ impl Source {
     pub fn check_sql(&self, schema: ExtensionSchema, table: &Target) -> Result<()> {
         let expression = self.fingerprint_sql(schema)?;
         let query = Query::parse(to_server_cstring(&format!("SELECT {expression} FROM ONLY {}", table.sql()?))?)?;
-        if query.table() == Some(table.oid)
+        if query.only_relation() == Some(table.oid)
             && let [expression] = query.output_expressions()[..]
             && self.is_fingerprint(schema, &table.open(), expression)?
         {

@@ -35,7 +35,7 @@ enum SearchState {
     Done,
 }
 
-/// The rows that a search returns.
+/// What a search looks for.
 pub struct Goal {
     pub query: u64,
     pub max_distance: i32,

@@ -82,7 +82,7 @@ fn sample_pages(tables: &[(&Target, &SearchedTable)], percent: f32, limit: i64) 
             table.sql()?,
         ))?)?;
         // The table is locked, but another table may have got its name.
-        if query.table() != Some(table.oid) {
+        if query.only_relation() != Some(table.oid) {
             return Err(renamed_while_sampled(table.oid));
         }
         // SAFETY: a ctid is a pointer to a tid, which is copied.
