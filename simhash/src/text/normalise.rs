@@ -169,7 +169,6 @@ fn next_changing_span(text: &str, from: usize, min_bytes: usize, tick: &dyn Fn()
 /// The end, at `from` or later, of a span that starts at `start`: the next boundary at which two characters are
 /// unchanged or, after `min_bytes`, any boundary. It is not between a hyphen and a line break.
 fn changing_span_end(text: &str, start: usize, from: usize, min_bytes: usize, tick: &dyn Fn()) -> Result<usize> {
-    let class_of = |c: char| if c.is_ascii() { UNCHANGED | BOUNDARY } else { class(c.into()) };
     let (mut end, mut removed, mut next_tick) = (from, 0, start + BYTES_BETWEEN_TICKS);
     loop {
         // There may be any number of characters that are removed first.
@@ -282,7 +281,7 @@ fn reserve(out: &mut String, bytes: usize) -> Result<()> {
 fn part_end(text: &str, start: usize) -> usize {
     let joins_marks = |after: &str| {
         let cut = line_break(after);
-        cut > 0 && after[cut..].starts_with(|c: char| !c.is_ascii() && class(c.into()) & BOUNDARY == 0)
+        cut > 0 && after[cut..].starts_with(|c| class_of(c) & BOUNDARY == 0)
     };
     let hyphens = text[start..].match_indices(HYPHEN).map(|(offset, hyphen)| (start + offset, hyphen.len()));
     let mut ends = hyphens.filter(|(at, length)| *at > start && !joins_marks(&text[at + length..]));
@@ -292,7 +291,7 @@ fn part_end(text: &str, start: usize) -> usize {
 /// Appends the normal form of a span that starts and ends at boundaries. `scratch` is overwritten.
 fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut String, tick: &dyn Fn()) -> Result<()> {
     let mut visible = String::new();
-    let visible_span = if span.contains(|c: char| !c.is_ascii() && (is_removed_first(class(c.into())) || c == HYPHEN)) {
+    let visible_span = if span.contains(|c| is_removed_first(class_of(c)) || c == HYPHEN) {
         visible.try_reserve(span.len())?;
         push_visible(span, &mut visible, tick);
         &visible
@@ -367,7 +366,7 @@ fn push_visible(span: &str, visible: &mut String, tick: &dyn Fn()) {
         if letter.is_some() {
             visible.truncate(visible.len() - SEQUENCE_BYTES);
             visible.extend(letter);
-        } else if cut == 0 && (c.is_ascii() || !is_removed_first(class(c.into()))) {
+        } else if cut == 0 && !is_removed_first(class_of(c)) {
             visible.push(c);
         }
         end += cut;
@@ -404,6 +403,11 @@ pub fn line_break(text: &str) -> usize {
     next_line.filter(|line| !line.starts_with(['\n', '\r'])).map_or(0, |line| text.len() - line.len())
 }
 
+/// The [`class`] of a character. That of ASCII is not looked up: it has no other bits that count here.
+fn class_of(c: char) -> u8 {
+    if c.is_ascii() { UNCHANGED | BOUNDARY } else { class(c.into()) }
+}
+
 /// Whether a character of this class is removed before NFKC: nobody sees it, or it only stretches a connection. Those
 /// that NFKC makes of others are removed afterwards.
 fn is_removed_first(class: u8) -> bool {
@@ -421,7 +425,7 @@ struct SignificantWriter<'a> {
 impl fmt::Write for SignificantWriter<'_> {
     fn write_str(&mut self, normal: &str) -> fmt::Result {
         for c in normal.chars() {
-            let class = if c.is_ascii() { 0 } else { class(c.into()) };
+            let class = class_of(c);
             if class & (INVISIBLE | OPTIONAL) != 0 || self.case_fold && self.is_left_out_by_capitals(c) {
                 continue;
             }
