@@ -82,8 +82,10 @@ pub fn list_builds<'a>(
 ) -> Result<Vec<Step<'a>>> {
     let concurrently = if is_concurrent { "CONCURRENTLY " } else { "" };
     let names = IndexNames::default();
-    let mut plan = Plan { wanted, family, existing, concurrently, names, steps: Vec::new() };
+    let (keys_sql, steps) = (Vec::new(), Vec::new());
+    let mut plan = Plan { wanted, family, existing, concurrently, names, keys_sql, steps };
     for number in 0..wanted.count() {
+        plan.keys_sql = wanted.keys_sql(number)?;
         for member in tables_to_name(family) {
             plan.complete(member, number, Parent::None)?;
         }
@@ -168,6 +170,8 @@ struct Plan<'a, 'f> {
     existing: &'a ExistingIndexes,
     concurrently: &'static str,
     names: IndexNames,
+    /// The keys of the index whose number is being completed, after the columns of the scope: the same in all tables.
+    keys_sql: Vec<String>,
     steps: Vec<Step<'f>>,
 }
 
@@ -203,7 +207,7 @@ impl<'a, 'f> Plan<'a, 'f> {
             let is_attached = |index: &&Index| parent_of(index.oid).map(Parent::Index) == Some(parent);
             let attached: Vec<_> = indexes.iter().copied().filter(is_attached).collect();
             indexes.retain(|index| !index.is_partition);
-            indexes = if attached.is_empty() { self.attachable(table, number, indexes)? } else { attached };
+            indexes = if attached.is_empty() { self.attachable(table, indexes)? } else { attached };
         }
         // A valid index is complete: that of a partitioned table is valid only if all partitions have theirs.
         let valid = indexes.iter().find(|index| index.is_valid);
@@ -214,7 +218,7 @@ impl<'a, 'f> Plan<'a, 'f> {
             return Built::of(table, index);
         }
         if table.is_partitioned() {
-            let incomplete = self.attachable(table, number, indexes)?.first().copied();
+            let incomplete = self.attachable(table, indexes)?.first().copied();
             return self.complete_partitioned(table, number, incomplete);
         }
         let Some(attached) = indexes.iter().find(|index| index.is_partition) else {
@@ -275,8 +279,7 @@ impl<'a, 'f> Plan<'a, 'f> {
     fn create(&mut self, table: &'f Target, number: usize, only: &str) -> Result<Built> {
         let name = self.names.choose(table, &self.wanted.key_name(number), self.wanted.scope())?;
         let concurrently = if table.is_partitioned() { "" } else { self.concurrently };
-        let (quoted, keys) =
-            (quote_identifier(&name), self.wanted.scope().with_keys_sql(self.wanted.keys_sql(number)?));
+        let (quoted, keys) = (quote_identifier(&name), self.wanted.scope().with_keys_sql(&self.keys_sql));
         let sql = format!("CREATE INDEX {concurrently}{quoted} ON {only}{} USING btree ({keys})", table.sql()?);
         let built = Built { sql: table.index_sql(&name)?, is_attached: false };
         self.push(sql, Action::Create { index: name, number, table });
@@ -285,10 +288,10 @@ impl<'a, 'f> Plan<'a, 'f> {
 
     /// Those of these indexes of a table that are defined as the index that would be created. PostgreSQL attaches an
     /// index of a partition only to one that is defined alike.
-    fn attachable<'i>(&self, table: &Target, number: usize, indexes: Vec<&'i Index>) -> Result<Vec<&'i Index>> {
+    fn attachable<'i>(&self, table: &Target, indexes: Vec<&'i Index>) -> Result<Vec<&'i Index>> {
         let (relation, scope_len) = (table.open(), self.wanted.scope().names().len());
         let parse = |sql: &String| Ok(parse_index_key(&relation, sql, KEY)?.with_folded_constants());
-        let created = self.wanted.keys_sql(number)?.iter().map(parse).collect::<Result<Vec<_>>>()?;
+        let created = self.keys_sql.iter().map(parse).collect::<Result<Vec<_>>>()?;
         let is_key = |(key, created): (&IndexKey, &Expression)| match key.value {
             RowValue::Column(attnum) => created.as_own_column() == Some(attnum),
             RowValue::Expression(expression) => created.equals(expression),

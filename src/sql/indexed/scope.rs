@@ -81,8 +81,8 @@ impl Scope {
     }
 
     /// The keys of an index: the columns of the scope, then `keys`.
-    pub fn with_keys_sql(&self, keys: Vec<String>) -> String {
-        self.0.iter().map(quote_identifier).chain(keys).collect::<Vec<_>>().join(", ")
+    pub fn with_keys_sql(&self, keys: &[String]) -> String {
+        self.0.iter().map(quote_identifier).chain(keys.iter().cloned()).collect::<Vec<_>>().join(", ")
     }
 }
 
