@@ -6,7 +6,7 @@
 
 \echo Use "CREATE EXTENSION pg_simhash" to load this file. \quit
 
--- Fingerprints ---------------------------------------------------------------
+-- Fingerprints, sizes and bands of texts --------------------------------------
 
 CREATE FUNCTION simhash(content text, options jsonb DEFAULT '{}') RETURNS bigint
     AS 'MODULE_PATHNAME', 'simhash_text_wrapper'
@@ -59,7 +59,7 @@ CREATE FUNCTION simhash_format() RETURNS integer
 COMMENT ON FUNCTION simhash_format() IS
     'version of the fingerprint format: fingerprints of different versions cannot be compared';
 
--- Fingerprints of rows -------------------------------------------------------
+-- Fingerprints of features in rows --------------------------------------------
 
 CREATE FUNCTION simhash_agg_add(state internal, feature text, weight double precision) RETURNS internal
     AS 'MODULE_PATHNAME', 'simhash_agg_add_wrapper'
@@ -124,7 +124,7 @@ CREATE AGGREGATE simhash_weights(content text, options jsonb) (
 COMMENT ON AGGREGATE simhash_weights(text, jsonb) IS
     'learns from texts how common features are, as the value of the option weights: about 110 features, from 300 texts';
 
--- Distance -------------------------------------------------------------------
+-- Distance and resemblance ----------------------------------------------------
 
 CREATE FUNCTION simhash_near_support(request internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'simhash_near_support_wrapper'
@@ -191,7 +191,7 @@ CREATE FUNCTION simhash_explain(
 COMMENT ON FUNCTION simhash_explain(text, text, jsonb) IS
     'why simhash_near takes two texts for near-duplicates or not: what it looks at, what that must be, and its answer';
 
--- Passages -------------------------------------------------------------------
+-- Passages --------------------------------------------------------------------
 
 CREATE FUNCTION simhash_passages(content text, options jsonb DEFAULT '{}') RETURNS bigint[]
     AS 'MODULE_PATHNAME', 'simhash_passages_wrapper'
@@ -244,7 +244,7 @@ CREATE FUNCTION simhash_contains(
 COMMENT ON FUNCTION simhash_contains(text, text, double precision, jsonb) IS
     'whether a text has at least this share of a clue; a GIN index on simhash_passages(content) serves it';
 
--- Blocks ---------------------------------------------------------------------
+-- Blocks ----------------------------------------------------------------------
 
 CREATE FUNCTION simhash_block_support(request internal) RETURNS internal
     AS 'MODULE_PATHNAME', 'simhash_block_support_wrapper'
@@ -258,7 +258,7 @@ CREATE FUNCTION simhash_block(fingerprint bigint, block integer, blocks integer 
 COMMENT ON FUNCTION simhash_block(bigint, integer, integer) IS
     'part of block indexes: a block of a fingerprint cut into 2 to 8 blocks; block 0 is the most significant; NULL if data names no such block';
 
--- Fingerprints of other programs -----------------------------------------------
+-- Fingerprints of other programs ----------------------------------------------
 
 -- The support function distinguishes it from functions of other extensions with the same name.
 CREATE FUNCTION simhash_from_hex(digits text) RETURNS bigint
@@ -273,7 +273,7 @@ CREATE FUNCTION simhash_from_unsigned(number numeric) RETURNS bigint
 COMMENT ON FUNCTION simhash_from_unsigned(numeric) IS
     'the fingerprint that other systems have as an unsigned number, 0 to 2^64 - 1: the same 64 bits';
 
--- Search ---------------------------------------------------------------------
+-- Search ----------------------------------------------------------------------
 
 CREATE FUNCTION simhash_near(fingerprint bigint, query bigint, max_distance integer DEFAULT 3) RETURNS boolean
     AS 'MODULE_PATHNAME', 'simhash_near_wrapper'
@@ -296,7 +296,7 @@ CREATE FUNCTION simhash_near(content text, query text, criterion text) RETURNS b
 COMMENT ON FUNCTION simhash_near(text, text, text) IS
     'simhash_near(text, text, jsonb) for literals and parameters of no declared type';
 
--- Indexes --------------------------------------------------------------------
+-- Indexes ---------------------------------------------------------------------
 
 CREATE FUNCTION simhash_index(
     target regclass, source text, options jsonb DEFAULT NULL, bands integer DEFAULT 6, scope text[] DEFAULT '{}'
@@ -314,7 +314,7 @@ CREATE FUNCTION simhash_index_commands(
 COMMENT ON FUNCTION simhash_index_commands(regclass, text, jsonb, integer, text[]) IS
     'lists commands that build the indexes of simhash_index concurrently, and runs none of them: psql''s \gexec does';
 
--- Attach ---------------------------------------------------------------------
+-- Block columns ---------------------------------------------------------------
 
 CREATE FUNCTION simhash_attach(
     target regclass, source name, options jsonb DEFAULT NULL, blocks integer DEFAULT 4, scope text[] DEFAULT '{}',
@@ -331,7 +331,7 @@ CREATE FUNCTION simhash_detach(target regclass, prefix name DEFAULT 'simhash') R
 COMMENT ON FUNCTION simhash_detach(regclass, name) IS
     'takes away what simhash_attach made, and only that';
 
--- Layouts --------------------------------------------------------------------
+-- Layouts ---------------------------------------------------------------------
 
 -- This reads the table as its owner, so it is not PARALLEL SAFE.
 CREATE FUNCTION simhash_layouts(
@@ -344,7 +344,7 @@ CREATE FUNCTION simhash_layouts(
 COMMENT ON FUNCTION simhash_layouts(regclass, name, integer, text[]) IS
     'what searches of a table within a distance cost, by the number of blocks';
 
--- Deduplication on insert ----------------------------------------------------
+-- Deduplication on insert -----------------------------------------------------
 
 CREATE FUNCTION simhash_dedup() RETURNS trigger
     AS 'MODULE_PATHNAME', 'simhash_dedup_wrapper'
@@ -417,7 +417,7 @@ CREATE FUNCTION simhash_unguard(target regclass) RETURNS void
     LANGUAGE c VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION simhash_unguard(regclass) IS 'takes the guard of a table away';
 
--- Batch ----------------------------------------------------------------------
+-- Pairs and clusters ----------------------------------------------------------
 
 CREATE FUNCTION simhash_pairs(ids anyarray, fingerprints bigint[], max_distance integer DEFAULT 3)
     RETURNS TABLE (a anyelement, b anyelement, distance integer)
