@@ -28,7 +28,7 @@ const CRITERION_ARGUMENT: c_int = 2;
 
 /// Bytes of features that are in memory at once, unless `work_mem` is larger. With a tenth of this, the rows of a
 /// window would be read ten times as often.
-const MIN_FEATURE_BUDGET_BYTES: usize = 256 << 20;
+const MIN_FEATURE_MEMORY: usize = 256 << 20;
 
 /// Texts that are read between two messages about the progress.
 const TEXTS_BETWEEN_MESSAGES: usize = 100_000;
@@ -61,7 +61,7 @@ pub fn representatives<O: Outcome>(window: &mut Window<'_>) -> Result<Option<Vec
         window.numbers[position] = if sketch.is_some() { ALONE } else { NO_RESULT };
         sketches.push(sketch.as_ref()).map_err(algorithm_error)?;
     }
-    let confirmation = Confirmation::<O>::new(sketches, work_mem().max(MIN_FEATURE_BUDGET_BYTES), &tick);
+    let confirmation = Confirmation::<O>::new(sketches, work_mem().max(MIN_FEATURE_MEMORY), &tick);
     let mut confirmation = confirmation.map_err(algorithm_error)?;
     let mut read_count = 0;
     while let Some(position) = confirmation.row_to_read(&tick).map_err(algorithm_error)? {

@@ -1,63 +1,36 @@
-//! Compares the texts of candidates within a budget of memory.
+//! Compares the texts of candidates in passes, within a limit of memory.
 //!
 //! Rows are read in ascending order, because a caller may have them on disk. A row whose features stay in memory is
 //! held. Each row is compared with the held ones before it, if it shares a band with them and the sketches do not
 //! refute it. In a bucket with many held rows, only those are compared that share a rare feature ([`super::prefixes`]).
-//! If what is held exceeds the budget, no more rows are held in this pass, and the next pass begins with the first row
+//! If what is held exceeds the limit, no more rows are held in this pass, and the next pass begins with the first row
 //! that was not held: by then, all held ones are compared with all later rows.
 
 use super::candidates::Candidates;
-use super::prefixes::PrefixIndex;
+use super::held_candidates::{HeldCandidates, NO_INDEX};
+use super::outcome::Outcome;
 use super::sketches::TextSketches;
 use crate::error::Result;
 use crate::fingerprint::feature_set::FeatureSet;
-use crate::fingerprint::sketch::{DifferenceSketch, MostDifferent};
-use crate::memory::{numbers_below, push, repeated};
+use crate::fingerprint::sketch::MostDifferent;
+use crate::memory::{numbers_below, push};
 use crate::ticking::{NUMBERS_BETWEEN_TICKS, PAIRS_BETWEEN_TICKS, ticking};
 
-/// Stands for the index of a held candidate where there is none.
-const NO_INDEX: u32 = u32::MAX;
-/// Most held candidates of a bucket that the next one is compared with. In a larger bucket, it is compared with those
-/// that the [`PrefixIndex`] finds.
-const MAX_IN_CHAIN: u32 = 128;
-/// Entries of the [`PrefixIndex`] that are read in about the time in which two candidates are compared.
+/// Entries of the prefixes that are read in about the time in which two candidates are compared.
 const ENTRIES_A_COMPARISON: u64 = 4;
-
-/// What comes out of a confirmation: clusters, or kept rows. A candidate is named by its position in [`Candidates`].
-pub trait Outcome: Sized {
-    /// The outcome if no candidate is near another one.
-    fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self>;
-
-    /// The least resemblance with which these two candidates would change the outcome; None if no resemblance would.
-    fn least_resemblance(&mut self, earlier: u32, later: u32) -> Option<f64>;
-
-    /// Takes two candidates with a resemblance that matters. `is_same` says whether their features are the same.
-    fn add_near(&mut self, earlier: u32, later: u32, resemblance: f64, is_same: bool);
-
-    /// Whether later candidates are compared with this one.
-    fn holds(&self, candidate: u32) -> bool;
-
-    /// Whether to begin again, with the candidates that it leaves in the buckets. Called after all candidates.
-    fn begins_again(&mut self, _candidates: &mut Candidates, _tick: &dyn Fn()) -> Result<bool> {
-        Ok(false)
-    }
-
-    /// The candidate that represents this one.
-    fn representative(&mut self, candidate: u32) -> u32;
-}
 
 /// Reads the texts of rows that may be near another one.
 ///
 /// Needs the memory of the [`TextSketches`] and 12 bytes for each row; afterwards, with six bands, up to 105 for each
-/// candidate; and memory for features: the budget and one text. A tick is called at least every few milliseconds. If it
+/// candidate; and memory for features: the limit and one text. A tick is called at least every few milliseconds. If it
 /// panics, the confirmation can only be dropped.
 pub struct Confirmation<O> {
     rows: usize,
-    /// Bytes for the candidates that are held.
-    budget: usize,
+    /// Most bytes that the held candidates take.
+    memory_limit: usize,
     candidates: Candidates,
     outcome: O,
-    held: Held,
+    held: HeldCandidates,
     /// Where the next pass begins, if this one holds no more candidates.
     next_pass: Option<usize>,
     /// The next candidate.
@@ -65,62 +38,30 @@ pub struct Confirmation<O> {
     /// Whether the next candidate is to be read.
     is_requested: bool,
     /// The held candidates that the next one is compared with: how much both differ at least, and the index in `held`.
-    compared: Vec<(i64, u32)>,
+    to_compare: Vec<(i64, u32)>,
     /// The number of held candidates in the large buckets of the next one. Those in several are counted in each.
     in_large_buckets: u64,
     /// Steps of loops since the last tick.
     steps: usize,
 }
 
-struct Held {
-    candidates: Vec<HeldCandidate>,
-    features: Vec<FeatureSet>,
-    /// For each band and bucket, the held candidates.
-    chains: Vec<Vec<Chain>>,
-    /// For each candidate and band, the index of the candidate before it in its bucket, or [`NO_INDEX`].
-    before: Vec<u32>,
-    /// The prefixes of the candidates that are in a large bucket.
-    prefixes: Option<PrefixIndex>,
-    /// Bytes that the candidates and their features take, without the prefixes.
-    memory: usize,
-}
-
-struct HeldCandidate {
-    position: u32,
-    sketch: DifferenceSketch,
-    /// The position of the last candidate that found this one in one of its buckets; at first its own position.
-    met_by: u32,
-    /// Whether its prefix is in the index.
-    has_prefix: bool,
-}
-
-/// The held candidates of a bucket.
-#[derive(Clone, Copy)]
-struct Chain {
-    /// The index of the last one, or [`NO_INDEX`].
-    last: u32,
-    len: u32,
-}
-
-const NO_CHAIN: Chain = Chain { last: NO_INDEX, len: 0 };
-
 impl<O: Outcome> Confirmation<O> {
-    /// Finds the candidates. `budget` is in bytes.
-    pub fn new(sketches: TextSketches, budget: usize, tick: &dyn Fn()) -> Result<Self> {
+    /// Finds the candidates. `memory_limit` is in bytes.
+    pub fn new(sketches: TextSketches, memory_limit: usize, tick: &dyn Fn()) -> Result<Self> {
         let rows = sketches.len();
         let candidates = Candidates::new(sketches, tick)?;
         let outcome = O::new(&candidates, tick)?;
-        let held = Held::new(&candidates, tick)?;
+        let held = HeldCandidates::new(&candidates, tick)?;
         Ok(Self {
             rows,
-            budget,
+            memory_limit,
             candidates,
             outcome,
             held,
             next_pass: None,
             position: 0,
             is_requested: false,
-            compared: Vec::new(),
+            to_compare: Vec::new(),
             in_large_buckets: 0,
             steps: 0,
         })
@@ -134,9 +75,9 @@ impl<O: Outcome> Confirmation<O> {
                 tick();
             }
             if self.position < self.candidates.len() {
-                self.compared.clear();
+                self.to_compare.clear();
                 self.in_large_buckets = self.list_buckets(false, tick)?;
-                self.is_requested = !self.compared.is_empty() || self.in_large_buckets > 0 || self.is_held();
+                self.is_requested = !self.to_compare.is_empty() || self.in_large_buckets > 0 || self.holds_next();
                 self.position += usize::from(!self.is_requested);
                 continue;
             }
@@ -144,7 +85,7 @@ impl<O: Outcome> Confirmation<O> {
             self.position = match self.next_pass.take() {
                 Some(next) => next,
                 None if self.outcome.begins_again(&mut self.candidates, tick)? => {
-                    self.held = Held::new(&self.candidates, tick)?;
+                    self.held = HeldCandidates::new(&self.candidates, tick)?;
                     0
                 }
                 None => return Ok(None),
@@ -164,9 +105,9 @@ impl<O: Outcome> Confirmation<O> {
                 self.list_by_prefixes(&features, tick)?;
             }
             self.compare(&features, tick);
-            if self.is_held() {
+            if self.holds_next() {
                 self.held.push(self.position, features, &self.candidates, tick)?;
-                self.next_pass = (self.held.memory() > self.budget).then_some(self.position + 1);
+                self.next_pass = (self.held.memory() > self.memory_limit).then_some(self.position + 1);
             }
         }
         self.position += 1;
@@ -184,8 +125,8 @@ impl<O: Outcome> Confirmation<O> {
         Ok(results)
     }
 
-    /// Whether the next candidate is held.
-    fn is_held(&self) -> bool {
+    /// Whether to hold the next candidate.
+    fn holds_next(&self) -> bool {
         self.next_pass.is_none()
             && self.outcome.holds(self.position as u32)
             && self.candidates.is_candidate(self.position)
@@ -194,7 +135,7 @@ impl<O: Outcome> Confirmation<O> {
     /// Adds to the candidates that the next one is compared with those of its large buckets, or of its others. Returns
     /// how many are in the buckets that it leaves out.
     fn list_buckets(&mut self, large: bool, tick: &dyn Fn()) -> Result<u64> {
-        let Self { candidates, outcome, held, position, compared, .. } = self;
+        let Self { candidates, outcome, held, position, to_compare, .. } = self;
         let (position, bands) = (*position, candidates.buckets.len());
         let mut left_out = 0;
         for (band, (buckets, chains)) in candidates.buckets.iter().zip(&held.chains).enumerate() {
@@ -207,7 +148,7 @@ impl<O: Outcome> Confirmation<O> {
             while next != NO_INDEX {
                 let index = next as usize;
                 if let Some(difference) = held.candidates[index].meet(position, candidates, outcome) {
-                    push(compared, (difference, next))?;
+                    push(to_compare, (difference, next))?;
                 }
                 next = held.before[index * bands + band];
                 self.steps += 1;
@@ -220,18 +161,18 @@ impl<O: Outcome> Confirmation<O> {
         Ok(left_out)
     }
 
-    /// Adds to the compared candidates those in large buckets: those that the prefixes find, or all if the prefixes
+    /// Adds to the candidates to compare those in large buckets: those that the prefixes find, or all if the prefixes
     /// would take longer.
     fn list_by_prefixes(&mut self, features: &FeatureSet, tick: &dyn Fn()) -> Result<()> {
-        let Self { candidates, outcome, held, position, compared, in_large_buckets, .. } = self;
+        let Self { candidates, outcome, held, position, to_compare, in_large_buckets, .. } = self;
         let Some(prefixes) = &mut held.prefixes else { return Ok(()) };
         let meet = |index: u32| {
             let other = &mut held.candidates[index as usize];
             let difference = other.meet(*position, candidates, outcome)?;
             candidates.share_bucket(other.position as usize, *position).then_some(difference)
         };
-        let limit = *in_large_buckets * ENTRIES_A_COMPARISON;
-        if !prefixes.find(features, limit, meet, compared, tick)? {
+        let max_entries = *in_large_buckets * ENTRIES_A_COMPARISON;
+        if !prefixes.find(features, max_entries, meet, to_compare, tick)? {
             self.list_buckets(true, tick)?;
         }
         Ok(())
@@ -239,10 +180,10 @@ impl<O: Outcome> Confirmation<O> {
 
     /// Compares the next candidate with others, those first that probably resemble it most.
     fn compare(&mut self, features: &FeatureSet, tick: &dyn Fn()) {
-        self.compared.sort_unstable();
+        self.to_compare.sort_unstable();
         let criterion = self.candidates.criterion;
         let sketch = &self.candidates.sketches[self.position];
-        for (number, &(difference, index)) in self.compared.iter().enumerate() {
+        for (number, &(difference, index)) in self.to_compare.iter().enumerate() {
             if number % PAIRS_BETWEEN_TICKS == PAIRS_BETWEEN_TICKS - 1 {
                 tick();
             }
@@ -257,98 +198,5 @@ impl<O: Outcome> Confirmation<O> {
                 self.outcome.add_near(other.position, self.position as u32, resemblance, is_same);
             }
         }
-    }
-}
-
-impl HeldCandidate {
-    /// How much this candidate and the next one differ at least; None if they have met before, or are not to be
-    /// compared.
-    fn meet(&mut self, next: usize, candidates: &Candidates, outcome: &mut impl Outcome) -> Option<i64> {
-        if std::mem::replace(&mut self.met_by, next as u32) == next as u32 {
-            return None;
-        }
-        let least = outcome.least_resemblance(self.position, next as u32)?;
-        let sketch = &candidates.sketches[next];
-        let difference = candidates.comparison.difference(&self.sketch, sketch);
-        MostDifferent::with_resemblance(least).allows(difference, &self.sketch, sketch).then_some(difference)
-    }
-}
-
-impl Chain {
-    fn is_large(self) -> bool {
-        self.len > MAX_IN_CHAIN
-    }
-}
-
-impl Held {
-    fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self> {
-        let mut chains = Vec::new();
-        for buckets in &candidates.buckets {
-            push(&mut chains, repeated(buckets.count as usize, NO_CHAIN, tick)?)?;
-        }
-        Ok(Self { candidates: Vec::new(), features: Vec::new(), chains, before: Vec::new(), prefixes: None, memory: 0 })
-    }
-
-    fn push(&mut self, position: usize, features: FeatureSet, candidates: &Candidates, tick: &dyn Fn()) -> Result<()> {
-        let index = self.candidates.len() as u32;
-        self.memory += features.memory() + size_of::<HeldCandidate>() + candidates.buckets.len() * size_of::<u32>();
-        push(&mut self.features, features)?;
-        let sketch = candidates.sketches[position];
-        let held = HeldCandidate { position: position as u32, sketch, met_by: position as u32, has_prefix: false };
-        push(&mut self.candidates, held)?;
-        self.before.try_reserve(candidates.buckets.len())?;
-        let mut is_in_large = false;
-        for (buckets, chains) in candidates.buckets.iter().zip(&mut self.chains) {
-            let chain = chains.get_mut(buckets.numbers[position] as usize);
-            self.before.push(chain.as_ref().map_or(NO_INDEX, |chain| chain.last));
-            if let Some(chain) = chain {
-                *chain = Chain { last: index, len: chain.len + 1 };
-                is_in_large |= chain.is_large();
-            }
-        }
-        if is_in_large { self.add_prefixes(position, candidates, tick) } else { Ok(()) }
-    }
-
-    /// Adds to the prefixes the last candidate, and all others of buckets that it has made large.
-    fn add_prefixes(&mut self, position: usize, candidates: &Candidates, tick: &dyn Fn()) -> Result<()> {
-        let prefixes = match &mut self.prefixes {
-            Some(prefixes) => prefixes,
-            none => none.insert(PrefixIndex::new(candidates.criterion.resemblance, tick)?),
-        };
-        for (band, (buckets, chains)) in candidates.buckets.iter().zip(&self.chains).enumerate() {
-            let Some(chain) = chains.get(buckets.numbers[position] as usize) else { continue };
-            let mut next = if chain.is_large() { chain.last } else { NO_INDEX };
-            while let Some(held) = self.candidates.get_mut(next as usize) {
-                if !std::mem::replace(&mut held.has_prefix, true) {
-                    prefixes.add(next, &self.features[next as usize], tick)?;
-                }
-                if chain.len > MAX_IN_CHAIN + 1 {
-                    break; // The bucket was large before.
-                }
-                next = self.before[next as usize * candidates.buckets.len() + band];
-            }
-        }
-        if prefixes.needs_order() {
-            prefixes.order(|index| &self.features[index as usize], tick)?;
-        }
-        Ok(())
-    }
-
-    fn memory(&self) -> usize {
-        self.memory + self.prefixes.as_ref().map_or(0, PrefixIndex::memory)
-    }
-
-    fn clear(&mut self, candidates: &Candidates, tick: &dyn Fn()) {
-        ticking(self.features.drain(..), tick).for_each(drop);
-        for held in ticking(self.candidates.drain(..), tick) {
-            for (buckets, chains) in candidates.buckets.iter().zip(&mut self.chains) {
-                if let Some(chain) = chains.get_mut(buckets.numbers[held.position as usize] as usize) {
-                    *chain = NO_CHAIN;
-                }
-            }
-        }
-        self.before.clear();
-        self.prefixes = None;
-        self.memory = 0;
     }
 }

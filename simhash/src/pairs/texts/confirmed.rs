@@ -1,7 +1,7 @@
 //! Confirmed clusters: the connected components of the graph in which near-duplicates are edges.
 
 use super::candidates::Candidates;
-use super::confirmation::Outcome;
+use super::outcome::Outcome;
 use super::stars::Stars;
 use crate::error::Result;
 

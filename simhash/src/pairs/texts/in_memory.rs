@@ -1,6 +1,7 @@
 //! Runs a [`Confirmation`] of texts that are all in memory, for the clients.
 
-use super::confirmation::{Confirmation, Outcome};
+use super::confirmation::Confirmation;
+use super::outcome::Outcome;
 use super::sketches::TextSketches;
 use crate::criterion::TextCriterion;
 use crate::error::Result;
@@ -10,7 +11,7 @@ use crate::fingerprint::{Fingerprinter, Scratch};
 use crate::memory::{collect_exact, push};
 
 /// Bytes of features that are held at once.
-const BUDGET_BYTES: usize = 256 << 20;
+const MEMORY_LIMIT: usize = 256 << 20;
 
 /// The position of the text that represents each text; None for a text that is missing or has no feature.
 ///
@@ -33,7 +34,7 @@ pub fn representatives<O: Outcome>(
         push(&mut has_feature, sketch.is_some())?;
         sketches.push(sketch.as_ref())?;
     }
-    let mut confirmation = Confirmation::<O>::new(sketches, BUDGET_BYTES, tick)?;
+    let mut confirmation = Confirmation::<O>::new(sketches, MEMORY_LIMIT, tick)?;
     while let Some(row) = confirmation.row_to_read(tick)? {
         let features = match &texts[row as usize] {
             Some(text) => FeatureSet::new(&mut fingerprinter, text.as_ref())?,

@@ -1,7 +1,7 @@
 //! The rows that are kept if each row that duplicates an earlier kept row is dropped.
 
 use super::candidates::Candidates;
-use super::confirmation::Outcome;
+use super::outcome::Outcome;
 use crate::error::Result;
 use crate::memory::{numbers_below, repeated};
 
