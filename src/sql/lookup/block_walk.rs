@@ -5,8 +5,9 @@
 //! has the fingerprint, so it is compared before the row is fetched.
 //!
 //! The order of calls is: [`BlockWalk::begin`]; [`BlockWalk::next_of_steps`], until it is exhausted; and if it has not
-//! found everything, [`BlockWalk::begin_full_scan`] and [`BlockWalk::next_of_full_scan`]. The entries of rows without a
-//! fingerprint may follow: [`BlockWalk::begin_nulls`] and [`BlockWalk::next_null`].
+//! found everything, [`BlockWalk::begin_scan_of_rest`] and [`BlockWalk::next_of_full_scan`]; or a full scan in place of
+//! the steps, by [`BlockWalk::begin_full_scan`]. The entries of rows without a fingerprint may follow:
+//! [`BlockWalk::begin_nulls`] and [`BlockWalk::next_null`].
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -60,10 +61,9 @@ struct Task {
 enum TaskKind {
     Step(Step),
     /// A full scan of an index.
-    FullScan {
-        /// Whether to leave out entries that steps have found.
-        skips_found: bool,
-    },
+    FullScan,
+    /// A full scan of an index that leaves out the entries that steps have found.
+    ScanOfRest,
 }
 
 /// An index entry of a near fingerprint.
@@ -166,11 +166,19 @@ impl BlockWalk {
         Some(Task { found_tids, ..Task::new(TaskKind::Step(step), index, values) })
     }
 
-    /// Begins a full scan of the first index. If `skips_found`, it leaves out entries that steps have found.
-    pub fn begin_full_scan(&mut self, skips_found: bool) {
+    /// Begins a full scan, which finds the entries that steps have found too.
+    pub fn begin_full_scan(&mut self) {
+        self.begin_scan(TaskKind::FullScan);
+    }
+
+    /// Begins a full scan that leaves out the entries that steps have found.
+    pub fn begin_scan_of_rest(&mut self) {
+        self.begin_scan(TaskKind::ScanOfRest);
+    }
+
+    fn begin_scan(&mut self, kind: TaskKind) {
         self.indexes.look_up(FIRST_INDEX, KeyCondition::NotNull, None);
-        let task = Task::new(TaskKind::FullScan { skips_found }, FIRST_INDEX, std::iter::empty());
-        self.task = Some(Task { is_scanning: true, ..task });
+        self.task = Some(Task { is_scanning: true, ..Task::new(kind, FIRST_INDEX, std::iter::empty()) });
     }
 
     /// Begins to read the entries of rows without a fingerprint, for [`BlockWalk::next_null`].
@@ -228,7 +236,7 @@ impl BlockWalk {
 
     /// Whether no earlier step has found an entry, or the task is a full scan that returns all entries.
     fn is_new(&self, task: &Task, difference: u64, tid: ItemPointerData) -> bool {
-        task.kind == TaskKind::FullScan { skips_found: false }
+        task.kind == TaskKind::FullScan
             || self.growth.is_new(difference) && !self.given_up_tids.contains(&item_pointer_to_u64(tid))
     }
 

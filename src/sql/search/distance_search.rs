@@ -21,7 +21,7 @@ enum SearchState {
         max_distance: i32,
     },
     /// A full scan finds the near rows that the steps have not found.
-    FullScan {
+    ScanOfRest {
         max_distance: i32,
     },
     /// It returns rows nearest first.
@@ -82,14 +82,14 @@ impl DistanceSearch {
                         StepRead::Entry(entry) if self.walk.fetch(entry) == Fetched::Row => return true,
                         StepRead::Entry(_) | StepRead::Complete => {}
                         StepRead::Exhausted if self.walk.growth.complete_within() < max_distance => {
-                            self.walk.begin_full_scan(true);
-                            self.state = SearchState::FullScan { max_distance };
+                            self.walk.begin_scan_of_rest();
+                            self.state = SearchState::ScanOfRest { max_distance };
                         }
                         StepRead::Exhausted => self.state = SearchState::Done,
                     }
                     continue;
                 }
-                &mut SearchState::FullScan { max_distance } => {
+                &mut SearchState::ScanOfRest { max_distance } => {
                     match self.walk.next_of_full_scan(&(0..=max_distance as u32)) {
                         Some(entry) if self.walk.fetch(entry) == Fetched::Row => return true,
                         Some(_) => {}

@@ -143,7 +143,7 @@ impl NearestSearch {
         self.stored.iter_mut().for_each(|tids| *tids = Vec::new());
         self.stored_count = 0;
         self.farthest = self.max_distance;
-        walk.begin_full_scan(false);
+        walk.begin_full_scan();
         while self.farthest >= self.current_distance {
             let Some(entry) = walk.next_of_full_scan(&(self.current_distance as u32..=self.farthest as u32)) else {
                 self.complete_within = self.farthest;
@@ -153,7 +153,7 @@ impl NearestSearch {
             self.store(entry);
         }
         // The rows at the current distance alone exceed the largest capacity.
-        walk.begin_full_scan(false);
+        walk.begin_full_scan();
         self.reading = Reading::Current;
     }
 
