@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::numbers::{NumberList, list_numbers};
+use super::numbers::{NumbersDigest, list_numbers};
 use crate::check::{Check, check_same};
 use crate::error::Result;
 use crate::memory::push;
@@ -41,7 +41,7 @@ impl Same {
 
     /// The agreement of a text in normal form: another text must have the same one to resemble it.
     pub(super) fn agreement_of(&self, normal: &str, tick: &dyn Fn()) -> Result<Agreement> {
-        let numbers = if self.numbers { NumberList::of(normal, tick)? } else { NumberList::default() };
+        let numbers = if self.numbers { NumbersDigest::of(normal, tick)? } else { NumbersDigest::default() };
         Ok(Agreement { numbers, occurring_words: self.words.occurring(normal, tick)? })
     }
 
@@ -133,7 +133,7 @@ impl Words {
 /// the option requires nothing, the agreements of all texts are equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Agreement {
-    numbers: NumberList,
+    numbers: NumbersDigest,
     /// A bit for each of the [`Words`] of the option: 1 if the text has it.
     occurring_words: u64,
 }

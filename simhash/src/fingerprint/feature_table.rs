@@ -12,23 +12,24 @@ use crate::ticking::ticking;
 /// feature, 48 while it grows, and half as much again with counts.
 #[derive(Debug, Default)]
 pub struct FeatureTable {
-    /// The hashes in their slots; 0 is a free slot. The feature whose hash is 0 is counted in `zero_count`.
+    /// The hash in each slot; 0 if the slot is free. The feature whose hash is 0 is counted in `zero_count`.
     hashes: Vec<u64>,
-    /// The count of each slot; empty if occurrences are not counted.
+    /// The number of occurrences of the feature in each slot; empty if occurrences are not counted.
     counts: Vec<u32>,
     distinct: usize,
     zero_count: u32,
-    /// The factor of [`spread`].
+    /// A random factor, by which [`spread`] makes a slot of a hash.
     secret: u64,
 }
 
 /// The most hashes that [`FeatureTable::insert_all`] takes.
 pub const FEATURE_BATCH: usize = 64;
 
-/// The first table has four slots for each expected feature, within these bounds.
+/// Slots of a new table for each feature that is expected.
 const SLOTS_PER_FEATURE: usize = 4;
-/// Half of the smallest table is free before a batch, so that a whole batch fits.
+/// Fewest slots: half of them are free before a batch, so that a whole batch fits.
 const MIN_SLOTS: usize = 2 * FEATURE_BATCH;
+/// Most slots of a new table. It grows when it is half full.
 const MAX_FIRST_SLOTS: usize = 16 * 1024;
 
 impl FeatureTable {
@@ -94,6 +95,7 @@ impl FeatureTable {
         features.chain((self.zero_count > 0).then(|| (0, self.count(0))))
     }
 
+    /// Number of distinct features.
     pub fn distinct(&self) -> usize {
         self.distinct
     }
@@ -112,6 +114,7 @@ impl FeatureTable {
         if hash == 0 { self.zero_count > 0 } else { self.hashes[slot_of(&self.hashes, self.secret, hash)] == hash }
     }
 
+    /// Bytes that the table takes.
     pub fn memory(&self) -> usize {
         self.hashes.capacity() * 8 + self.counts.capacity() * 4
     }

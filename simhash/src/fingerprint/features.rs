@@ -10,6 +10,11 @@ use crate::text::mask::{CASE_BITS, HIGH_BITS};
 use crate::text::shingle::Shingler;
 use crate::text::tokens::{LETTER_BYTES, TokenSink, next_start, tokenize};
 
+// The tokens of a feature, unless the option `ngram` gives their number.
+const WORDS_PER_FEATURE: u8 = 1;
+const SPACELESS_PER_FEATURE: u8 = 3;
+const CHARACTERS_PER_FEATURE: u8 = 4;
+
 /// Receives the features of a text, each time that they occur.
 pub trait FeatureSink {
     /// A feature, with its hash by the seed of the options.
@@ -56,14 +61,14 @@ pub fn each_feature(
         Tokens::Words => {
             let mut features = WordFeatures {
                 text,
-                word_shingler: match options.tokens_per_feature(1) {
+                word_shingler: match options.tokens_per_feature(WORDS_PER_FEATURE) {
                     1 => None,
                     n => Some(Shingler::new(text, n, Some(b' '))),
                 },
                 fold: if may_have_capitals { CaseFold::ASCII } else { CaseFold::NONE },
                 folded: Vec::new(),
                 spaceless_shingler: None,
-                spaceless_length: options.tokens_per_feature(3),
+                spaceless_length: options.tokens_per_feature(SPACELESS_PER_FEATURE),
                 hasher,
                 sink,
             };
@@ -72,7 +77,7 @@ pub fn each_feature(
             features.end_spaceless()
         }
         Tokens::Chars => {
-            let shingler = Shingler::new(text, options.tokens_per_feature(4), None);
+            let shingler = Shingler::new(text, options.tokens_per_feature(CHARACTERS_PER_FEATURE), None);
             let mut features = CharFeatures { shingler, hasher, sink };
             each_unit(normal, Tokens::Chars, &mut features, tick)?;
             emit_hashed(features.shingler.end_run()?, hasher, &mut features.sink)
@@ -89,7 +94,7 @@ fn emit_hashed(feature: Option<&[u8]>, hasher: SeededHasher, sink: &mut impl Fea
 
 /// Whether [`each_feature`] takes a text with capitals: words are features by themselves, and none is ignored.
 pub fn takes_capitals(options: &Options) -> bool {
-    options.tokens == Tokens::Words && options.tokens_per_feature(1) == 1 && options.ignore.is_nothing()
+    options.tokens == Tokens::Words && options.tokens_per_feature(WORDS_PER_FEATURE) == 1 && options.ignore.is_nothing()
 }
 
 /// Shingles of words and of spaceless tokens. A token of one kind ends a run of the other.
@@ -143,6 +148,16 @@ impl<S: FeatureSink> WordFeatures<'_, S> {
         }
     }
 
+    /// Passes on a feature of three letters of three bytes, which are little-endian numbers: the first two as one.
+    #[inline(always)]
+    fn three_letters(&mut self, first_two: u64, third: u64) -> Result<()> {
+        // The nine bytes are hashed by the first and the last eight of them.
+        let (first_eight, last_eight) = (first_two | third << 48, first_two >> 8 | third << 40);
+        let feature = (u128::from(last_eight) << 8 | u128::from(first_eight)).to_le_bytes();
+        let hash = self.hasher.hash_9_to_16(first_eight, last_eight, 3 * LETTER_BYTES);
+        self.sink.feature(&feature[..3 * LETTER_BYTES], hash)
+    }
+
     /// The last two tokens of a run of spaceless tokens, if three make a feature and these two have three bytes each.
     #[inline]
     fn two_letters(&self) -> Option<[Range<usize>; 2]> {
@@ -190,16 +205,11 @@ impl<S: FeatureSink> TokenSink for WordFeatures<'_, S> {
         let count = starts.count_ones() as usize;
         let text = self.text;
         let [first, second] = last_two.map(|start| read_letter(text, start));
-        // A feature has nine bytes: the six of its first two letters, and three. It is hashed by its first and its last
-        // eight bytes.
         let mut first_two = first | second << 24;
         while let Some(start) = next_start(base, &mut starts) {
-            let third = read_letter(text, start) << 40;
-            let (first_eight, last_eight) = (first_two | third << 8, first_two >> 8 | third);
-            first_two = last_eight >> 16;
-            let feature = (u128::from(last_eight) << 8 | u128::from(first_eight)).to_le_bytes();
-            let hash = self.hasher.hash_9_to_16(first_eight, last_eight, 3 * LETTER_BYTES);
-            self.sink.feature(&feature[..3 * LETTER_BYTES], hash)?;
+            let third = read_letter(text, start);
+            self.three_letters(first_two, third)?;
+            first_two = first_two >> 24 | third << 24;
         }
         if let Some(shingler) = &mut self.spaceless_shingler {
             shingler.skip(count, [before_last, base + last as usize].map(|start| start..start + LETTER_BYTES));

@@ -22,9 +22,10 @@ use crate::text::tokens::{TokenSink, tokenize};
 /// text in which 15 and 128 follow each other agrees with one in which a comma is between them. A group of three digits
 /// after another number and words has a mark: "12 of 345" is not 12345.
 ///
-/// Two lists with the same count and the same hash are taken to be equal, as are two features with the same hash.
+/// Two texts with the same count and the same hash are taken to have the same numbers, as two features with the same
+/// hash are taken to be the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct NumberList {
+pub(super) struct NumbersDigest {
     count: u64,
     hash: u64,
 }
@@ -44,7 +45,7 @@ const GROUP_SEPARATORS: [char; 5] = [',', '.', '\'', '\u{2019}', '_'];
 /// The mark of a group of three digits that is apart from the number before it.
 const APART: char = '|';
 
-impl NumberList {
+impl NumbersDigest {
     /// Reads the numbers of a text in normal form. One pass; needs memory for the longest number.
     pub fn of(normal: &str, tick: &dyn Fn()) -> Result<Self> {
         let mut numbers = Self::default();
@@ -189,24 +190,12 @@ fn with_latin_separators(written: &str) -> Result<Cow<'_, str>> {
 /// Appends a number with one sign for each kind of separator: with spaces between groups of three digits, and a point
 /// before decimals. A number of another form, such as a date, has one sign for all dashes and one for all slashes.
 fn canonicalise(written: &str, out: &mut String) {
-    let is_joiner = |c: char| JOINERS.contains(&c);
-    let (whole, decimals) = match written.char_indices().rev().find(|(_, c)| is_joiner(*c)) {
-        Some((at, '.' | ',')) => (&written[..at], &written[at..]),
-        _ => (written, ""),
-    };
-    let point = decimals.chars().next();
-    let (whole, fraction) = match (group_separator(written), group_separator(whole)) {
-        // 1,500 has a group, and 1.500 may have decimals.
-        (Some(separator), _) if separator != '.' || written.matches('.').count() > 1 => (written, ""),
-        (_, Some(separator)) if point.is_some_and(|point| point != separator) => (whole, decimals),
-        _ if !whole.contains(is_joiner) => (whole, decimals),
-        _ => {
-            return out.extend(written.chars().filter(|c| !c.is_ascii_whitespace()).map(|c| match c {
-                '\u{2044}' => '/',
-                c if DASHES.contains(&c) => '-',
-                c => c,
-            }));
-        }
+    let Some((whole, decimals)) = split_at_point(written) else {
+        return out.extend(written.chars().filter(|c| !c.is_ascii_whitespace()).map(|c| match c {
+            '\u{2044}' => '/',
+            c if DASHES.contains(&c) => '-',
+            c => c,
+        }));
     };
     let digits = whole.bytes().filter(u8::is_ascii_digit);
     let mut left = digits.clone().count();
@@ -215,9 +204,26 @@ fn canonicalise(written: &str, out: &mut String) {
         left -= 1;
         out.extend((left > 0 && left.is_multiple_of(3)).then_some(' '));
     }
-    if !fraction.is_empty() {
+    if !decimals.is_empty() {
         out.push('.');
-        out.push_str(&fraction[1..]);
+        out.push_str(&decimals[1..]);
+    }
+}
+
+/// The whole part of a number, and its decimals after their point or comma, which may be missing. None for a number of
+/// another form, such as a date.
+fn split_at_point(written: &str) -> Option<(&str, &str)> {
+    let is_joiner = |c: char| JOINERS.contains(&c);
+    let (whole, decimals) = match written.char_indices().rev().find(|(_, c)| is_joiner(*c)) {
+        Some((at, '.' | ',')) => written.split_at(at),
+        _ => (written, ""),
+    };
+    let point = decimals.chars().next();
+    match (group_separator(written), group_separator(whole)) {
+        // 1,500 has a group, and 1.500 may have decimals.
+        (Some(separator), _) if separator != '.' || written.matches('.').count() > 1 => Some((written, "")),
+        (_, Some(separator)) if point.is_some_and(|point| point != separator) => Some((whole, decimals)),
+        _ => (!whole.contains(is_joiner)).then_some((whole, decimals)),
     }
 }
 
@@ -237,11 +243,11 @@ fn group_separator(number: &str) -> Option<char> {
 
 #[cfg(test)]
 mod tests {
-    use super::NumberList;
+    use super::NumbersDigest;
 
     #[test]
     fn same_numbers_in_other_writing() {
-        let numbers = |text: &str| NumberList::of(text, &|| ()).expect("memory suffices");
+        let numbers = |text: &str| NumbersDigest::of(text, &|| ()).expect("memory suffices");
         let same = "1500|1,500  1500000|1.500.000  1500000|1'500'000  1,500.25|1.500,25  1500,25|1.500,25  12.50|12,50  \
             from -5 on|\u{2212}5  (-5)|-5  gpt-4|gpt 4  2010-2012|2010\u{2013}2012  a4, b5|a4 b5  128gb|128 gb  \
             12v 3a|12 v 3 a  6x1,5l|6 x 1,5 l  15pro|15 pro  12.50eur|eur12.50  v1.2.3|1.2.3  12 000,50|12.000,50  \
