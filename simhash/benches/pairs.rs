@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use simhash::error::Error;
-use simhash::pairs::{Pairs, Rows, clusters};
+use simhash::pairs::{Pairs, RowFingerprints, clusters};
 use simhash::random::Random;
 
 mod documents;
@@ -107,7 +107,7 @@ struct Run {
 
 fn run(fingerprints: &[u64], max_distance: i32) -> Result<Run, Error> {
     let rows = || {
-        let mut rows = Rows::with_capacity(fingerprints.len())?;
+        let mut rows = RowFingerprints::with_capacity(fingerprints.len())?;
         fingerprints.iter().try_for_each(|&fingerprint| rows.push(Some(fingerprint)))?;
         Ok::<_, Error>(rows)
     };

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::fingerprint::invalid_options::InvalidOptions;
 use crate::fingerprint::options::Options;
 use crate::fingerprint::resemblance::resemblance;
-use crate::fingerprint::size::{is_exact, similar_sizes};
+use crate::fingerprint::size::{are_sizes_exact, similar_sizes};
 use crate::fingerprint::weighted::WeightedFeatures;
 use crate::fingerprint::{Fingerprinter, Summary};
 use crate::ticking::ticking;
@@ -64,7 +64,7 @@ fn check_features(fingerprinter: &mut Fingerprinter, texts: [&str; 2]) -> Result
 /// Checks that the sizes of the two texts are similar.
 fn check_sizes(summaries: &[Option<Summary>; 2], least: f64, options: &Options) -> Check {
     let [a, b] = summaries.each_ref().map(|summary| summary.as_ref().map(|summary| summary.size));
-    let similar = a.zip(b).map(|(a, _)| similar_sizes(a, least, is_exact(options)));
+    let similar = a.zip(b).map(|(a, _)| similar_sizes(a, least, are_sizes_exact(options)));
     Check {
         what: "size",
         of_texts: [a, b].map(|size| size.map(|size| size.to_string())),

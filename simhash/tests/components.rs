@@ -5,7 +5,7 @@ mod shared;
 use proptest::prelude::*;
 use proptest::sample::select;
 use shared::connected::connected;
-use simhash::pairs::{self, CompareIds, Rows};
+use simhash::pairs::{self, CompareIds, RowFingerprints};
 use simhash::random::Random;
 
 /// How ids are ordered: by a key that is the whole id, by its upper bits and then by comparison, or by comparison only.
@@ -17,7 +17,7 @@ fn by_position(pairs: &[(u64, u64)]) -> Vec<u64> {
 }
 
 fn components(ids: &[u64], kind: &str, tick: &dyn Fn()) -> impl Iterator<Item = (u32, u32)> + use<> {
-    let mut keys = Rows::with_capacity(ids.len()).expect("memory suffices");
+    let mut keys = RowFingerprints::with_capacity(ids.len()).expect("memory suffices");
     for &id in ids {
         let key = match kind {
             "whole" => id,
@@ -109,7 +109,7 @@ fn joins_components_of_parts() {
 #[test]
 fn null_ids_connect_nothing() {
     for ids in [[Some(7), None, Some(5), Some(7), Some(7), None], [None; 6]] {
-        let mut keys = Rows::with_capacity(6).expect("memory suffices");
+        let mut keys = RowFingerprints::with_capacity(6).expect("memory suffices");
         ids.iter().for_each(|&id| keys.push(id).expect("memory suffices"));
         let found = pairs::components(keys, None, &|| ()).expect("memory suffices");
         let expected = [(2, 2), (0, 0)].into_iter().filter(|_| ids[0].is_some());

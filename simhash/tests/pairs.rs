@@ -7,11 +7,11 @@ use proptest::sample::select;
 use shared::connected::connected;
 use shared::ticks::Ticks;
 use simhash::error::{Error, MAX_ROWS};
-use simhash::pairs::{Pair, Pairs, Rows, clusters};
+use simhash::pairs::{Pair, Pairs, RowFingerprints, clusters};
 use simhash::random::Random;
 
-fn rows(fingerprints: &[Option<u64>]) -> Rows {
-    let mut rows = Rows::with_capacity(fingerprints.len()).expect("memory suffices");
+fn rows(fingerprints: &[Option<u64>]) -> RowFingerprints {
+    let mut rows = RowFingerprints::with_capacity(fingerprints.len()).expect("memory suffices");
     fingerprints.iter().for_each(|&fingerprint| rows.push(fingerprint).expect("memory suffices"));
     rows
 }
@@ -245,5 +245,5 @@ fn negative_distance_finds_none() {
 
 #[test]
 fn refuses_too_many_rows() {
-    assert_eq!(Rows::with_capacity(MAX_ROWS + 1).err(), Some(Error::TooManyRows));
+    assert_eq!(RowFingerprints::with_capacity(MAX_ROWS + 1).err(), Some(Error::TooManyRows));
 }

@@ -23,7 +23,7 @@ use simhash::fingerprint::hash::{SeededHasher, bytes_at, hash, hash_1_to_8, hash
 use simhash::fingerprint::options::{Markup, Options, Tokens, Weight};
 use simhash::fingerprint::resemblance::{Prepared, resemblance};
 use simhash::fingerprint::seen_words::SeenWords;
-use simhash::fingerprint::size::{is_exact, similar_sizes};
+use simhash::fingerprint::size::{are_sizes_exact, similar_sizes};
 use simhash::fingerprint::tally::Tally;
 use simhash::fingerprint::weight_map::WeightMap;
 use simhash::fingerprint::{Fingerprinter, Scratch};
@@ -390,7 +390,7 @@ proptest! {
         let [a, b] = &texts;
         let found = resemblance_of(a, b, &options);
         if let ([Some(a), Some(b)], Some(least)) = (sizes, found.filter(|found| *found > 0.0)) {
-            let similar = |size| similar_sizes(size, least, is_exact(&options));
+            let similar = |size| similar_sizes(size, least, are_sizes_exact(&options));
             prop_assert!(similar(a).contains(&b) && similar(b).contains(&a), "{a} {b} {least}");
         }
     }

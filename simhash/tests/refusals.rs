@@ -11,7 +11,7 @@ use simhash::fingerprint::difference::{containment, difference};
 use simhash::fingerprint::options::Options;
 use simhash::fingerprint::resemblance::resemblance;
 use simhash::fingerprint::{Fingerprinter, Scratch};
-use simhash::pairs::{Pairs, Rows, clusters};
+use simhash::pairs::{Pairs, RowFingerprints, clusters};
 use simhash::random::Random;
 use simhash::search::layout_costs::{FingerprintSample, layout_costs};
 
@@ -149,8 +149,8 @@ fn fingerprints(count: usize) -> impl Iterator<Item = u64> {
 
 #[test]
 fn pairs_and_clusters_may_lack_memory() {
-    let read = |count| -> Result<Rows, Error> {
-        let mut rows = Rows::with_capacity(0)?;
+    let read = |count| -> Result<RowFingerprints, Error> {
+        let mut rows = RowFingerprints::with_capacity(0)?;
         fingerprints(count).try_for_each(|fingerprint| rows.push(Some(fingerprint)))?;
         Ok(rows)
     };

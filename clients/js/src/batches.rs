@@ -1,7 +1,7 @@
 //! Functions of many fingerprints or texts.
 
 use simhash::Error;
-use simhash::pairs::{self, ConfirmedClusters, KeptRows, Outcome, Pairs, Rows};
+use simhash::pairs::{self, ConfirmedClusters, KeptRows, Outcome, Pairs, RowFingerprints};
 
 use crate::input::{text, with_inputs};
 use crate::options;
@@ -90,9 +90,9 @@ fn split_texts<'a>(mut content: &'a str, lengths: &[u8]) -> Result<Vec<Option<&'
 }
 
 /// The fingerprints as rows. Inputs: as for `pairs`.
-fn read_rows(fingerprints: &[u8], missing: &[u8]) -> Result<Rows, Error> {
+fn read_rows(fingerprints: &[u8], missing: &[u8]) -> Result<RowFingerprints, Error> {
     let fingerprints = fingerprints.as_chunks().0;
-    let mut rows = Rows::with_capacity(fingerprints.len())?;
+    let mut rows = RowFingerprints::with_capacity(fingerprints.len())?;
     for (row, fingerprint) in fingerprints.iter().enumerate() {
         rows.push((!is_missing(missing, row)).then(|| u64::from_le_bytes(*fingerprint)))?;
     }

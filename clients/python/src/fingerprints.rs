@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use simhash::error::Error;
-use simhash::pairs::Rows;
+use simhash::pairs::RowFingerprints;
 use simhash::ticking::ticking;
 
 use crate::arguments::Fingerprint;
@@ -14,7 +14,7 @@ use crate::texts::{is_bytes, python_iterable};
 
 /// The fingerprints of rows, and the positions of the rows that have none.
 pub struct FingerprintColumn {
-    pub rows: Rows,
+    pub rows: RowFingerprints,
     pub missing: Vec<usize>,
 }
 
@@ -38,7 +38,7 @@ impl FingerprintColumn {
     }
 
     fn with_capacity(rows: usize) -> PyResult<Self> {
-        Ok(Self { rows: Rows::with_capacity(rows).map_err(algorithm_error)?, missing: Vec::new() })
+        Ok(Self { rows: RowFingerprints::with_capacity(rows).map_err(algorithm_error)?, missing: Vec::new() })
     }
 
     fn of_array(numbers: &Bound<'_, PyBytes>, mask: Option<&Bound<'_, PyBytes>>) -> PyResult<Self> {

@@ -12,7 +12,7 @@ pub(super) fn as_size(number: impl TryInto<i32>) -> i32 {
 }
 
 /// Whether sizes are not rounded: all weights are whole numbers.
-pub fn is_exact(options: &Options) -> bool {
+pub fn are_sizes_exact(options: &Options) -> bool {
     options.weights.is_none()
 }
 
@@ -22,7 +22,7 @@ pub fn is_exact(options: &Options) -> bool {
 /// The common weight of two texts is at most the smaller of their weights, and their joint weight at least the larger.
 /// So their resemblance is at most the smaller weight divided by the larger. If sizes are rounded, the weight of the
 /// text may be less than its size by almost 1.
-pub fn similar_sizes(size: i32, least: f64, is_exact: bool) -> RangeInclusive<i32> {
+pub fn similar_sizes(size: i32, least: f64, are_sizes_exact: bool) -> RangeInclusive<i32> {
     /// Allows for more than the rounding of a resemblance, which is compared with `least`, and of the products here.
     const MARGIN: f64 = 1.0 - 1e-12;
     if least.is_nan() || least <= 0.0 {
@@ -30,7 +30,7 @@ pub fn similar_sizes(size: i32, least: f64, is_exact: bool) -> RangeInclusive<i3
     }
     let (least, size) = (least * MARGIN, f64::from(size));
     let (least_weight, largest) =
-        if is_exact { (size, (size / least).floor()) } else { (size - 1.0, (size / least).ceil()) };
+        if are_sizes_exact { (size, (size / least).floor()) } else { (size - 1.0, (size / least).ceil()) };
     // A conversion to an integer saturates, as sizes do.
     (least_weight * least).ceil() as i32..=largest as i32
 }

@@ -9,7 +9,7 @@
 use multiversion::multiversion;
 
 use super::options::Options;
-use super::size::is_exact;
+use super::size::are_sizes_exact;
 
 /// The number of words of parities. With 32 bits each, a sketch has no padding.
 const PARITY_WORDS: usize = 8;
@@ -56,7 +56,7 @@ pub struct Comparison {
 
 impl Comparison {
     pub fn new(options: &Options) -> Self {
-        Self { weight: options.weigh_count(1) as u32, rounding: i64::from(!is_exact(options)) }
+        Self { weight: options.weigh_count(1) as u32, rounding: i64::from(!are_sizes_exact(options)) }
     }
 
     /// The least difference of two texts: the weight of what only one of them has, in units of the size.

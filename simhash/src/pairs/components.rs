@@ -10,7 +10,7 @@
 use std::cell::Cell;
 use std::cmp::Ordering;
 
-use super::fingerprints::groups::{Groups, Rows};
+use super::fingerprints::groups::{Groups, RowFingerprints};
 use super::forest::Forest;
 use crate::error::Result;
 use crate::memory::{collect_exact, push, repeated, with_capacity};
@@ -38,7 +38,7 @@ pub type CompareIds<'a> = &'a dyn Fn(u32, u32) -> Ordering;
 /// Needs 48 bytes for each pair, the memory of the keys included, and 8 for each distinct key. The tick is called at
 /// least every few milliseconds, unless comparisons take long.
 pub fn components(
-    keys: Rows,
+    keys: RowFingerprints,
     compare: Option<CompareIds<'_>>,
     tick: &dyn Fn(),
 ) -> Result<impl Iterator<Item = (u32, u32)> + use<>> {

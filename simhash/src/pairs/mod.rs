@@ -10,5 +10,5 @@ mod forest;
 mod texts;
 
 pub use components::{CompareIds, components};
-pub use fingerprints::{Pair, Pairs, Rows, clusters};
+pub use fingerprints::{Pair, Pairs, RowFingerprints, clusters};
 pub use texts::{Confirmation, ConfirmedClusters, KeptRows, Outcome, TextSketches, representatives};

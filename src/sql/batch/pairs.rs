@@ -15,7 +15,7 @@ use postgres::arrays::{bigints, check_same_length, deconstruct, null_element};
 use postgres::error::{Result, algorithm_error, raise};
 use postgres::interrupts::tick;
 use postgres::ordering::TypeOrder;
-use simhash::pairs::{CompareIds, Pairs, Rows, components};
+use simhash::pairs::{CompareIds, Pairs, RowFingerprints, components};
 use simhash::ticking::ticking;
 
 use crate::sql::arguments::check_max_distance;
@@ -34,7 +34,7 @@ fn simhash_pairs(
     let (id_type, ids) = ids_of(&ids, "ids")?;
     let fingerprints = bigints(&fingerprints, "fingerprints")?;
     check_same_length(("ids", ids.len()), ("of fingerprints", fingerprints.len()), SAME_LENGTH_HINT)?;
-    let mut rows = Rows::with_capacity(fingerprints.len()).map_err(algorithm_error)?;
+    let mut rows = RowFingerprints::with_capacity(fingerprints.len()).map_err(algorithm_error)?;
     for fingerprint in ticking(fingerprints.iter(), tick) {
         rows.push(fingerprint.map(i64::cast_unsigned)).map_err(algorithm_error)?;
     }
@@ -60,7 +60,7 @@ fn simhash_components(
     // SAFETY: `fcinfo` belongs to the running call.
     let collation = unsafe { (*fcinfo).fncollation };
     let order = TypeOrder::new(id_type, collation, "the ids")?;
-    let mut keys = Rows::with_capacity(2 * a.len()).map_err(algorithm_error)?;
+    let mut keys = RowFingerprints::with_capacity(2 * a.len()).map_err(algorithm_error)?;
     for &id in ticking(a.iter().chain(b), tick) {
         // SAFETY: the id is of the type, and not NULL.
         keys.push(Some(unsafe { order.key(id) })).map_err(algorithm_error)?;

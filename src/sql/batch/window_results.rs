@@ -9,7 +9,7 @@ use postgres::call::Call;
 use postgres::error::{Result, algorithm_error};
 use postgres::interrupts::tick;
 use postgres::window::Window;
-use simhash::pairs::Rows;
+use simhash::pairs::RowFingerprints;
 use simhash::ticking::ticking;
 
 /// The number of rows whose fingerprints are fetched at once: a call into PostgreSQL takes longer than its work for one
@@ -84,11 +84,11 @@ fn number_rows(window: &mut Window<'_>, representatives: &[u32]) {
 }
 
 /// Reads the fingerprints of all rows, from an argument of type `bigint`.
-pub fn read_fingerprints(window: &mut Window<'_>) -> Result<Rows> {
+pub fn read_fingerprints(window: &mut Window<'_>) -> Result<RowFingerprints> {
     // The fingerprint may be computed here, as in simhash_cluster(id, simhash(body)), so memory is freed after each
     // fetch: the texts of all rows would take too much.
     let mut context = PgMemoryContexts::new("simhash rows");
-    let mut rows = Rows::with_capacity(window.row_count).map_err(algorithm_error)?;
+    let mut rows = RowFingerprints::with_capacity(window.row_count).map_err(algorithm_error)?;
     let mut fingerprints = [None; ROWS_AT_ONCE];
     while rows.len() < window.row_count {
         tick();

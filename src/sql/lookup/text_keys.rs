@@ -7,7 +7,7 @@ use postgres::error::Result;
 use postgres::text::{TextArgument, decode};
 use simhash::criterion::TextCriterion;
 use simhash::fingerprint::options::Options;
-use simhash::fingerprint::size::{is_exact, similar_sizes};
+use simhash::fingerprint::size::{are_sizes_exact, similar_sizes};
 use simhash::fingerprint::{Fingerprinter, Summary};
 
 use crate::sql::fingerprint::fingerprint_cache;
@@ -37,7 +37,7 @@ impl TextKeys {
     }
 
     fn new(summary: Rc<Summary>, criterion: TextCriterion, options: &Options) -> Self {
-        let sizes = similar_sizes(summary.size, criterion.resemblance, is_exact(options));
+        let sizes = similar_sizes(summary.size, criterion.resemblance, are_sizes_exact(options));
         Self { summary, criterion, sizes }
     }
 

@@ -1,6 +1,6 @@
 //! Clusters: the connected components of the graph in which near pairs are edges.
 
-use super::groups::{Groups, Rows};
+use super::groups::{Groups, RowFingerprints};
 use super::search::{Pair, PairSearch};
 use crate::error::Result;
 use crate::memory::numbers_below;
@@ -12,7 +12,7 @@ use crate::ticking::{NUMBERS_BETWEEN_TICKS, ticking};
 ///
 /// Searches pairs only among distinct fingerprints, however many rows share one. Needs 4 bytes more for each distinct
 /// fingerprint than [`super::near_pairs::Pairs`].
-pub fn clusters(rows: Rows, max_distance: i32, tick: &dyn Fn()) -> Result<Vec<u32>> {
+pub fn clusters(rows: RowFingerprints, max_distance: i32, tick: &dyn Fn()) -> Result<Vec<u32>> {
     let len = rows.len();
     if max_distance < 0 {
         return numbers_below(len, tick);

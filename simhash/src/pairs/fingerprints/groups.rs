@@ -16,14 +16,14 @@ const MAX_CACHED_SLICE: usize = 1 << 16;
 const MAX_INSERTION_SORTED: usize = 32;
 
 /// The fingerprints of rows. A row may have none.
-pub struct Rows {
+pub struct RowFingerprints {
     fingerprints: Vec<u64>,
     /// The position of each fingerprint's row.
     positions: Vec<u32>,
     len: usize,
 }
 
-impl Rows {
+impl RowFingerprints {
     /// Allocates the memory for `rows` fingerprints at once. Fails for more than [`MAX_ROWS`].
     pub fn with_capacity(rows: usize) -> Result<Self> {
         if rows > MAX_ROWS {
@@ -66,8 +66,8 @@ pub struct Groups {
 impl Groups {
     /// Groups the rows. Returns the groups, and two buffers: the first one has the distinct fingerprints in ascending
     /// order with their numbers, the second is spare memory of the same size.
-    pub fn new(rows: Rows, tick: &dyn Fn()) -> Result<(Self, [NumberedFingerprints; 2])> {
-        let Rows { mut fingerprints, positions, .. } = rows;
+    pub fn new(rows: RowFingerprints, tick: &dyn Fn()) -> Result<(Self, [NumberedFingerprints; 2])> {
+        let RowFingerprints { mut fingerprints, positions, .. } = rows;
         let len = positions.len();
         // Comparisons read whole lanes, beyond the last fingerprint.
         fingerprints.try_reserve_exact(LANES)?;

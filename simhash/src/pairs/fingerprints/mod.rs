@@ -15,6 +15,6 @@ mod plan;
 mod search;
 
 pub use cluster::clusters;
-pub use groups::Rows;
+pub use groups::RowFingerprints;
 pub use near_pairs::Pairs;
 pub use search::Pair;

@@ -1,6 +1,6 @@
 //! Near pairs of rows, one after the other.
 
-use super::groups::{Groups, Rows};
+use super::groups::{Groups, RowFingerprints};
 use super::search::{Pair, PairSearch};
 use crate::error::Result;
 use crate::ticking::NUMBERS_BETWEEN_TICKS;
@@ -8,8 +8,8 @@ use crate::ticking::NUMBERS_BETWEEN_TICKS;
 /// Every pair of near rows, each once: an iterator whose `next` takes a tick.
 ///
 /// The order of the pairs has no meaning, but the same rows always give the same order. Needs 24 bytes for each row,
-/// the memory of the [`Rows`] included, 8 more for each distinct fingerprint, and up to 20 megabytes. The number of
-/// pairs does not matter.
+/// the memory of the [`RowFingerprints`] included, 8 more for each distinct fingerprint, and up to 20 megabytes. The
+/// number of pairs does not matter.
 ///
 /// The tick is called at least every few milliseconds, also in [`Pairs::new`]. If it panics, the pairs can only be
 /// dropped.
@@ -27,7 +27,7 @@ pub struct Pairs {
 
 impl Pairs {
     /// Sorts the rows, which takes a small part of the time of all pairs.
-    pub fn new(rows: Rows, max_distance: i32, tick: &dyn Fn()) -> Result<Self> {
+    pub fn new(rows: RowFingerprints, max_distance: i32, tick: &dyn Fn()) -> Result<Self> {
         let (groups, buffers) = Groups::new(rows, tick)?;
         Ok(Self {
             // By a negative distance, even equal fingerprints are not near.

@@ -39,8 +39,9 @@ pub struct Choice {
     pub block_worth: Option<u32>,
 }
 
-/// The cheapest choices, by the length of a slice, the number of bits that tell its fingerprints apart, and the budget:
-/// the largest distance that is still possible on these bits. A choice is computed when it is first asked for.
+/// The cheapest choices, by the length of a slice, the number of bits that tell its fingerprints apart, and the
+/// distance that is left: the largest one that near fingerprints can have on these bits. A choice is computed when it
+/// is first asked for.
 pub struct Plan {
     /// The number of lengths of slices that the plan distinguishes, by [`half_bits`].
     lengths: usize,
@@ -51,31 +52,32 @@ impl Plan {
     /// A plan for slices of at most `len` fingerprints.
     pub fn new(len: usize, max_distance: u32) -> Result<Self> {
         let lengths = if len < MIN_SPLIT_ROWS { 0 } else { half_bits(len) as usize + 1 };
-        let budgets = max_distance.min(MAX_SPLIT_DISTANCE) as usize + 1;
-        let choices = repeated(lengths * BIT_COUNTS * budgets, None, &|| ())?;
+        let distances = max_distance.min(MAX_SPLIT_DISTANCE) as usize + 1;
+        let choices = repeated(lengths * BIT_COUNTS * distances, None, &|| ())?;
         Ok(Self { lengths, choices })
     }
 
-    /// The cheapest way to find the pairs at a distance of at most `budget` among `len` fingerprints of `bits` bits.
-    pub fn choose(&mut self, len: usize, bits: u32, budget: u32) -> Choice {
-        if len < MIN_SPLIT_ROWS || budget > MAX_SPLIT_DISTANCE {
+    /// The cheapest way to find the pairs among `len` fingerprints that differ in at most `distance_left` of `bits`
+    /// bits.
+    pub fn choose(&mut self, len: usize, bits: u32, distance_left: u32) -> Choice {
+        if len < MIN_SPLIT_ROWS || distance_left > MAX_SPLIT_DISTANCE {
             return Choice { cost: compare_all_cost(len as f64), block_worth: None };
         }
-        self.choice(half_bits(len), bits.min(64), budget)
+        self.choice(half_bits(len), bits.min(64), distance_left)
     }
 
     /// The choice for 2^(`half_bits` / 2) fingerprints.
-    fn choice(&mut self, half_bits: u32, bits: u32, budget: u32) -> Choice {
+    fn choice(&mut self, half_bits: u32, bits: u32, distance_left: u32) -> Choice {
         let len = (f64::from(half_bits) / 2.0).exp2();
         let mut best = Choice { cost: compare_all_cost(len), block_worth: None };
         if len < MIN_SPLIT_ROWS as f64 {
             return best;
         }
-        let index = (budget as usize * BIT_COUNTS + bits as usize) * self.lengths + half_bits as usize;
+        let index = (distance_left as usize * BIT_COUNTS + bits as usize) * self.lengths + half_bits as usize;
         if let Some(choice) = self.choices[index] {
             return choice;
         }
-        let blocks = budget + 1;
+        let blocks = distance_left + 1;
         let largest_worth = MAX_BLOCK_WORTH.min(bits / blocks).min(half_bits / 2);
         for block_worth in 1..=largest_worth {
             let buckets = f64::from(block_worth).exp2();
@@ -87,7 +89,7 @@ impl Plan {
                 let rest_bits = bits - (block + 1) * block_worth;
                 cost += buckets
                     * match half_bits.checked_sub(2 * block_worth) {
-                        Some(half_bits) => self.choice(half_bits, rest_bits, budget - block).cost,
+                        Some(half_bits) => self.choice(half_bits, rest_bits, distance_left - block).cost,
                         None => compare_all_cost(len / buckets),
                     };
             }

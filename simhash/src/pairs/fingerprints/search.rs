@@ -75,7 +75,7 @@ pub struct PairSearch {
 struct Level {
     slice: Range<usize>,
     /// Two fingerprints of the slice may differ in at most this many of the bits that the blocks are cut from.
-    budget: u32,
+    distance_left: u32,
     worths: Worths,
     blocks: Vec<PartitionBlock>,
     /// Where the sizes of its buckets begin in [`PairSearch::bucket_sizes`]; those of block i begin i * `stride` later.
@@ -92,9 +92,9 @@ struct Level {
 /// A bucket that is not searched yet.
 struct Bucket {
     slice: Range<usize>,
-    /// Two of its fingerprints may differ in at most `budget` of the bits below bit `rest`.
+    /// Two of its fingerprints may differ in at most `distance_left` of the bits below bit `rest`.
     rest: u32,
-    budget: u32,
+    distance_left: u32,
 }
 
 impl PairSearch {
@@ -104,7 +104,7 @@ impl PairSearch {
         let len = rows.numbers.len();
         let max_distance = max_distance.clamp(0, 64).cast_unsigned();
         // Distinct fingerprints have no distance of 0.
-        let all = Bucket { slice: 0..len, rest: 64, budget: max_distance };
+        let all = Bucket { slice: 0..len, rest: 64, distance_left: max_distance };
         Ok(Self {
             all: (max_distance > 0).then_some(all),
             max_distance,
@@ -186,7 +186,7 @@ impl PairSearch {
         };
         // Sample the bits of a large slice at once if it is larger than expected.
         if len <= expected || len < MIN_SAMPLED_ROWS {
-            let choice = self.plan.choose(len, worths.sum_below(bucket.rest), bucket.budget);
+            let choice = self.plan.choose(len, worths.sum_below(bucket.rest), bucket.distance_left);
             let Some(block_worth) = choice.block_worth else { return Ok(false) };
             if self.split_by_worths(bucket, worths, block_worth, 0.5, tick)? {
                 return Ok(true);
@@ -197,9 +197,9 @@ impl PairSearch {
             // The bits are not as expected, so the split is not worth it: sample them and choose other blocks.
         }
         let worths = Worths::from_sample(&self.rows.fingerprints[bucket.slice.clone()]);
-        let by_rest = self.plan.choose(len, worths.sum_below(bucket.rest), bucket.budget);
+        let by_rest = self.plan.choose(len, worths.sum_below(bucket.rest), bucket.distance_left);
         let by_all = self.plan.choose(len, worths.sum_below(64), self.max_distance);
-        let all = Bucket { slice: bucket.slice.clone(), rest: 64, budget: self.max_distance };
+        let all = Bucket { slice: bucket.slice.clone(), rest: 64, distance_left: self.max_distance };
         let (bucket, choice) = if by_all.cost < by_rest.cost { (&all, by_all) } else { (bucket, by_rest) };
         let Some(block_worth) = choice.block_worth else { return Ok(false) };
         self.split_by_worths(bucket, worths, block_worth, 1.0, tick)
@@ -215,8 +215,8 @@ impl PairSearch {
         most: f64,
         tick: &dyn Fn(),
     ) -> Result<bool> {
-        let Bucket { ref slice, rest, budget } = *bucket;
-        let (len, wanted) = (slice.len(), budget + 1);
+        let Bucket { ref slice, rest, distance_left } = *bucket;
+        let (len, wanted) = (slice.len(), distance_left + 1);
         let with_spare_bits = |(low, width)| PartitionBlock::new(low, width, block_worth + SPARE_BITS);
         let blocks = collect_exact(wanted as usize, worths.cut(rest, wanted, block_worth).map(with_spare_bits))?;
         // Bits that are worth too little make fewer blocks.
@@ -238,7 +238,7 @@ impl PairSearch {
         }
         let level = Level {
             slice: slice.clone(),
-            budget,
+            distance_left,
             worths,
             blocks,
             first_size,
@@ -301,8 +301,8 @@ impl Level {
             self.position += size;
             if size > 1 {
                 // Two fingerprints that agree on no earlier block differ in a bit of each.
-                let (rest, budget) = (self.blocks[self.block].low, self.budget - self.block as u32);
-                return Some(Bucket { slice: start..self.position, rest, budget });
+                let (rest, distance_left) = (self.blocks[self.block].low, self.distance_left - self.block as u32);
+                return Some(Bucket { slice: start..self.position, rest, distance_left });
             }
         }
     }

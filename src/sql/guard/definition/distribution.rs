@@ -51,14 +51,14 @@ fn check_scope(table: &str, distribution: &Distribution, scope: &[String]) -> Re
     }
 }
 
-/// The user's names of a table and of a trigger on it: without the number of a shard.
-pub fn user_names_of(table: &Relation, trigger: String) -> Result<(String, String)> {
+/// The names that the user gave to a table and to a trigger on it: without the number of the shard.
+pub fn names_without_shard(table: &Relation, trigger: String) -> Result<(String, String)> {
     let trigger = if table_of_shard(table)?.is_some() { without_number(&trigger).to_owned() } else { trigger };
-    Ok((user_name_of(table)?, trigger))
+    Ok((name_without_shard(table)?, trigger))
 }
 
-/// The user's name of a table: without the number of a shard.
-pub fn user_name_of(table: &Relation) -> Result<String> {
+/// The name that the user gave to a table: without the number of the shard.
+pub fn name_without_shard(table: &Relation) -> Result<String> {
     match table_of_shard(table)?.map(relation_name).transpose()?.flatten() {
         Some(name) => Ok(name),
         None => table.name(),

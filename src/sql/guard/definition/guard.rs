@@ -15,7 +15,7 @@ use postgres::trigger::{RowEvent, table_of_original};
 use simhash::search::lock_keys::Secret;
 
 use super::arguments::{Action, Arguments};
-use super::distribution::{check_sees_all, user_names_of};
+use super::distribution::{check_sees_all, names_without_shard};
 use super::members::Members;
 use super::searched_table::SearchedTable;
 use super::source::column_name;
@@ -131,7 +131,7 @@ fn check_has_columns<'a>(event: &RowEvent, names: impl Iterator<Item = &'a Strin
         if Column::find(&table, name)?.is_some() {
             continue;
         }
-        let (table, guard) = user_names_of(&table, event.trigger_name()?)?;
+        let (table, guard) = names_without_shard(&table, event.trigger_name()?)?;
         let message = format!("guard \"{guard}\" of table \"{table}\" needs column \"{name}\", which does not exist");
         return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN, message).with_hint(
             "Call simhash_guard again with the columns that the table has now, or simhash_unguard to remove the guard.",

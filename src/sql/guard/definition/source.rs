@@ -15,7 +15,7 @@ use postgres::row_expression::{Argument, parse_value};
 use postgres::server_string::to_server_cstring;
 use postgres::settings::with_fixed_settings;
 
-use super::distribution::user_name_of;
+use super::distribution::name_without_shard;
 use crate::sql::indexed::fingerprint_column::check_is_stored;
 
 pub const SOURCE: &CStr = c"source";
@@ -28,7 +28,7 @@ pub fn parse_asked(table: &Relation, sql: &str) -> Result<Expression> {
 /// The CONTEXT of an error in an argument of a guard. It names the guard, because the error may reach a writer, who has
 /// passed no argument.
 pub fn error_context(table: &Relation, argument: &CStr) -> Result<CString> {
-    let (argument, table) = (argument.to_string_lossy(), user_name_of(table)?);
+    let (argument, table) = (argument.to_string_lossy(), name_without_shard(table)?);
     to_server_cstring(&format!(
         "argument \"{argument}\" of the guard of table \"{table}\"; if the table has changed, call simhash_guard again"
     ))

@@ -31,7 +31,7 @@ use super::returned_row::{cannot_serialize, take_action, with_old_mark};
 use super::search::{EarlierSearches, NearQuery, Wanted};
 use super::statement::{NewRow, Statement};
 use crate::sql::guard::definition::arguments::USAGE;
-use crate::sql::guard::definition::distribution::user_name_of;
+use crate::sql::guard::definition::distribution::name_without_shard;
 use crate::sql::guard::definition::row_key::RowKey;
 use crate::trace;
 
@@ -229,7 +229,7 @@ fn search_once(row: NewRow<'_>, undecided: &mut Undecided) -> Result<Next> {
 
 /// The error for a row that conflicts with a row which other transactions change all the time.
 fn changed_too_often(event: &RowEvent) -> Result<ErrorReport> {
-    let name = user_name_of(&event.table())?;
+    let name = name_without_shard(&event.table())?;
     let detail = format!("The row with the same key in table \"{name}\" was updated during each of the searches.");
     Ok(cannot_serialize(detail))
 }

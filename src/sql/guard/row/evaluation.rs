@@ -21,7 +21,7 @@ use postgres::raised::raise_without_values;
 use postgres::settings::with_fixed_times;
 use postgres::text::TextArgument;
 
-use crate::sql::guard::definition::distribution::user_name_of;
+use crate::sql::guard::definition::distribution::name_without_shard;
 use crate::sql::guard::definition::guard_expression::{GuardExpression, GuardExpressions};
 use crate::sql::guard::definition::row_key::RowKey;
 use crate::sql::guard::definition::searched_fingerprints::SearchedFingerprints;
@@ -175,7 +175,7 @@ impl Evaluator {
         if may_select_rows(expression.table) {
             return evaluate_stored();
         }
-        let (table, guard) = (user_name_of(&Relation::open(expression.table))?, &self.guard);
+        let (table, guard) = (name_without_shard(&Relation::open(expression.table))?, &self.guard);
         let message = || format!("guard \"{guard}\" of table \"{table}\" cannot evaluate an expression on another row");
         Ok(PgTryBuilder::new(AssertUnwindSafe(|| evaluate_stored().unwrap_or_else(|error| raise(error))))
             .catch_others(|error| raise_without_values(error, message()))

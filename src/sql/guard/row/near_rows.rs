@@ -18,7 +18,7 @@ use super::pending_row::PendingRow;
 use super::search::{Closeness, NearQuery};
 use super::statement::Statement;
 use crate::sql::guard::definition::arguments::Action;
-use crate::sql::guard::definition::distribution::user_name_of;
+use crate::sql::guard::definition::distribution::name_without_shard;
 use crate::sql::guard::definition::guard_expression::GuardExpression;
 use crate::sql::guard::definition::searched_table::SearchedTable;
 
@@ -96,7 +96,7 @@ fn check_pending(statement: &Statement, query: &NearQuery) -> Result<()> {
             && !pending.is_stored()
             && is_near_pending(statement, pending, query)?
         {
-            let name = user_name_of(&Relation::open(statement.guard.identity.root))?;
+            let name = name_without_shard(&Relation::open(statement.guard.identity.root))?;
             let message = format!("near-duplicate of a row that is being stored in table \"{name}\"");
             return Err(user_error(PgSqlErrorCode::ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION, message)
                 .with_detail("A trigger or a function wrote it before the other row was stored.")

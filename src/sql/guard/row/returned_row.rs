@@ -16,14 +16,14 @@ use super::disclosure::Disclosure;
 use super::near_rows::NearDuplicate;
 use super::statement::NewRow;
 use crate::sql::guard::definition::arguments::Action;
-use crate::sql::guard::definition::distribution::{user_name_of, user_names_of};
+use crate::sql::guard::definition::distribution::{name_without_shard, names_without_shard};
 
 /// Takes the guard's action for a row with a near-duplicate.
 pub fn take_action(row: NewRow<'_>, nearest: &NearDuplicate) -> Result<HeapTuple> {
     let NewRow { statement, event } = row;
     let action = statement.guard.action;
     if action != Action::Reject && !nearest.is_visible {
-        let name = user_name_of(&event.table())?;
+        let name = name_without_shard(&event.table())?;
         // A row that the snapshot does not see must not affect the transaction, as with INSERT .. ON CONFLICT.
         let detail = format!("A near-duplicate in table \"{name}\" was committed after this transaction began.");
         return Err(cannot_serialize(detail));
@@ -77,7 +77,7 @@ pub fn with_old_mark(row: NewRow<'_>, old: Row<'_>) -> Option<HeapTuple> {
 /// no other use in an error about a constraint.
 fn reject(NewRow { statement, event }: NewRow<'_>, disclosure: &Disclosure) -> Result<HeapTuple> {
     const CODE: PgSqlErrorCode = PgSqlErrorCode::ERRCODE_EXCLUSION_VIOLATION;
-    let (table, name) = user_names_of(&event.table(), event.trigger_name()?)?;
+    let (table, name) = names_without_shard(&event.table(), event.trigger_name()?)?;
     let names = ErrorNames {
         schema: to_server_cstring(&schema_name(event.table().schema())?)?,
         table: to_server_cstring(&table)?,

@@ -19,7 +19,7 @@ use super::current_row::{CurrentRow, current_row};
 use super::evaluation::{Evaluator, RowKind};
 use super::registration::IfTaken;
 use crate::sql::guard::definition::cache::guard_of_trigger;
-use crate::sql::guard::definition::distribution::user_names_of;
+use crate::sql::guard::definition::distribution::names_without_shard;
 use crate::sql::guard::definition::guard::Guard;
 use crate::sql::guard::definition::row_key::RowKey;
 use crate::sql::guard::definition::scope::GuardScopeValues;
@@ -61,7 +61,7 @@ impl Statement {
         let guard = guard_of_trigger(function, event, None)?;
         let table = event.table();
         let position = guard.position_of(&table)?;
-        let (_, name) = user_names_of(&table, event.trigger_name()?)?;
+        let (_, name) = names_without_shard(&table, event.trigger_name()?)?;
         // SAFETY: the statement is dropped with its memory context.
         let evaluator = unsafe { Evaluator::new(name, memory) };
         let current = current_row(memory, guard.identity.without_detached());
