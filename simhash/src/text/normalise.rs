@@ -299,10 +299,10 @@ fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut S
         span
     };
     let start = out.len();
-    normalise_visible(visible_span, case_fold, scratch, out)?;
+    let mut has_marks = normalise_visible(visible_span, case_fold, scratch, out)?;
     // Without a removed mark, or after case folding, marks may compose. `scratch` has the NFKC. This ends: what folding
     // takes apart again composes to the same.
-    while out[start..] != *scratch {
+    while has_marks && out[start..] != *scratch {
         tick();
         reserve_for_marks(out.len() - start)?;
         if NFC.is_normalized(&out[start..]) {
@@ -312,7 +312,7 @@ fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut S
         before.try_reserve(out.len() - start)?;
         before.push_str(&out[start..]);
         out.truncate(start);
-        normalise_visible(&before, case_fold, scratch, out)?;
+        has_marks = normalise_visible(&before, case_fold, scratch, out)?;
         if out[start..] == before {
             break;
         }
@@ -320,8 +320,9 @@ fn normalise_span(span: &str, case_fold: bool, scratch: &mut String, out: &mut S
     Ok(())
 }
 
-/// Appends a span of visible characters after one pass of steps 3 to 6. Writes its NFKC to `scratch`.
-fn normalise_visible(span: &str, case_fold: bool, scratch: &mut String, out: &mut String) -> Result<()> {
+/// Appends a span of visible characters after one pass of steps 3 to 6. Writes its NFKC to `scratch`. Returns whether
+/// it has appended characters that may compose with those before them.
+fn normalise_visible(span: &str, case_fold: bool, scratch: &mut String, out: &mut String) -> Result<bool> {
     scratch.clear();
     scratch.try_reserve(span.len() * LONGEST_NFKC)?;
     let capacity = scratch.capacity();
@@ -330,10 +331,10 @@ fn normalise_visible(span: &str, case_fold: bool, scratch: &mut String, out: &mu
     debug_assert_eq!(scratch.capacity(), capacity, "longer than it can be");
     // Case folding turns one character into at most three, of two bytes each.
     reserve(out, scratch.len() * 3)?;
-    let mut writer = SignificantWriter { out, case_fold, is_after_greek: false };
+    let mut writer = SignificantWriter { out, case_fold, is_after_greek: false, has_marks: false };
     let result = if case_fold { FOLD.fold(scratch).write_to(&mut writer) } else { writer.write_str(scratch) };
     let Ok(()) = result else { unreachable!("writing to a string does not fail") };
-    Ok(())
+    Ok(writer.has_marks)
 }
 
 /// Fails if the memory that ICU4X needs for a combining sequence of `bytes` bytes is not available.
@@ -420,6 +421,8 @@ struct SignificantWriter<'a> {
     case_fold: bool,
     /// Whether a Greek letter and its marks stand before the next character.
     is_after_greek: bool,
+    /// Whether a character was appended that may compose with the one before it.
+    has_marks: bool,
 }
 
 impl fmt::Write for SignificantWriter<'_> {
@@ -429,6 +432,7 @@ impl fmt::Write for SignificantWriter<'_> {
             if class & (INVISIBLE | OPTIONAL) != 0 || self.case_fold && self.is_left_out_by_capitals(c) {
                 continue;
             }
+            self.has_marks |= class & BOUNDARY == 0;
             self.out.push(match c {
                 // The dotless i of Turkish: its capital is I, the capital of i in all other languages.
                 '\u{131}' if self.case_fold => 'i',
