@@ -97,6 +97,13 @@ BEGIN
     IF action IS NULL OR action NOT IN ('reject', 'skip') THEN
         RAISE 'action must be reject or skip, not "%"', action USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    -- Rows with the same key are not compared: they are taken for two versions of one row.
+    IF NOT EXISTS (SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
+                   WHERE indrelid = target::oid AND attname = key AND attnotnull
+                       AND indisunique AND indnkeyatts = 1 AND indpred IS NULL) THEN
+        RAISE 'column "%" of table "%" is not NOT NULL with a unique index of its own', key, table_name
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'Pass a primary key of one column.';
+    END IF;
     EXECUTE format('CREATE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS %L',
                    trigger_name, format($body$
 #variable_conflict use_column

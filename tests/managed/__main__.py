@@ -358,11 +358,20 @@ class Inserts(Fingerprints):
         self.assertEqual(self.values("SELECT simhash FROM photos"), [1])
         self.assert_refused("INSERT INTO photos (id, simhash) VALUES (101, 0)")
 
+    def test_unfit_key(self):
+        """A key by which rows could be mistaken for each other is refused, as is one that does not exist."""
+        self.connection.execute("CREATE TABLE tenants (tenant bigint, id bigint, at date UNIQUE, simhash bigint)")
+        self.connection.execute("CREATE UNIQUE INDEX ON tenants (tenant, id)")
+        self.connection.execute("ALTER TABLE tenants ALTER id SET NOT NULL, ALTER tenant SET NOT NULL")
+        for key in "tenant", "id", "at", "nokey":
+            with self.assertRaisesRegex(psycopg.errors.InvalidParameterValue, f'column "{key}" of table "tenants"'):
+                self.connection.execute(f"SELECT simhash_keep_out('tenants', 'simhash', '{key}')")
+
     def test_skip(self):
         """In partitions of a table with other names, without the functions in the search_path."""
         self.connection.execute("""
             CREATE SCHEMA other;
-            CREATE TABLE other."My docs" ("the key" text, existing bigint) PARTITION BY LIST ("the key");
+            CREATE TABLE other."My docs" ("the key" text PRIMARY KEY, existing bigint) PARTITION BY LIST ("the key");
             CREATE TABLE other.a PARTITION OF other."My docs" FOR VALUES IN ('a');
             CREATE TABLE other.others PARTITION OF other."My docs" DEFAULT;
             SELECT simhash_keep_out('other."My docs"', 'existing', 'the key', 'skip');
