@@ -25,14 +25,24 @@ pub fn is_owner(relation: pg_sys::Oid) -> bool {
 /// The previous user, restrictions and settings are restored when `run` returns. After a PostgreSQL error, PostgreSQL
 /// restores them itself when it ends the (sub)transaction.
 pub(crate) fn as_owner<T>(owner: pg_sys::Oid, run: impl FnOnce() -> T) -> T {
-    let (mut user, mut security_context) = (pg_sys::InvalidOid, 0);
-    let restriction = pg_sys::SECURITY_RESTRICTED_OPERATION as i32;
+    as_user(Some(owner), pg_sys::SECURITY_RESTRICTED_OPERATION, || with_safe_search_path(run))
+}
+
+/// Calls `run` without the policies that FORCE ROW LEVEL SECURITY applies to the owner, as PostgreSQL reads the tables
+/// of foreign keys. `run` must not evaluate anything.
+pub(crate) fn without_forced_policies<T>(run: impl FnOnce() -> T) -> T {
+    as_user(None, pg_sys::SECURITY_NOFORCE_RLS, run)
+}
+
+/// Calls `run` as a user, or as the current one, with another flag of the security context.
+fn as_user<T>(user: Option<pg_sys::Oid>, flag: u32, run: impl FnOnce() -> T) -> T {
+    let (mut previous, mut security_context) = (pg_sys::InvalidOid, 0);
     // SAFETY: a transaction is running, as in every function call; all changes are undone in reverse order.
     unsafe {
-        pg_sys::GetUserIdAndSecContext(&mut user, &mut security_context);
-        pg_sys::SetUserIdAndSecContext(owner, security_context | restriction);
-        let result = with_safe_search_path(run);
-        pg_sys::SetUserIdAndSecContext(user, security_context);
+        pg_sys::GetUserIdAndSecContext(&mut previous, &mut security_context);
+        pg_sys::SetUserIdAndSecContext(user.unwrap_or(previous), security_context | flag as i32);
+        let result = run();
+        pg_sys::SetUserIdAndSecContext(previous, security_context);
         result
     }
 }

@@ -12,6 +12,7 @@ use pgrx::prelude::*;
 use super::error::{ErrorReport, Result, user_error};
 use super::expression::Expression;
 use super::list::nodes;
+use super::owner::without_forced_policies;
 
 /// A parsed SELECT: names are resolved; views, rules and policies are not expanded yet.
 pub struct Query {
@@ -55,7 +56,8 @@ impl Query {
     }
 
     /// Plans and runs the query with the rights of the current user, and calls `use_value` with each value of its first
-    /// column that is not NULL. A value that is passed by reference is valid only during this call.
+    /// column that is not NULL. A value that is passed by reference is valid only during this call. Reads all rows of
+    /// the current user's tables: a sample without some would be none.
     pub fn for_each_value(self, mut use_value: impl FnMut(Datum)) -> Result<()> {
         let mut receiver = Receiver {
             // SAFETY: None_Receiver is PostgreSQL's receiver that does nothing. It is valid at all times.
@@ -65,7 +67,7 @@ impl Query {
         // SAFETY: the query is valid, without parameters. The receiver outlives the run, and a running function has an
         // active snapshot. After an error, PostgreSQL releases the executor's resources.
         unsafe {
-            let rewritten = nodes::<pg_sys::Query>(pg_sys::pg_rewrite_query(self.tree));
+            let rewritten = without_forced_policies(|| nodes::<pg_sys::Query>(pg_sys::pg_rewrite_query(self.tree)));
             let [query] = rewritten[..] else { return Err(not_one_select()) };
             let (text, parameters) = (self.text.as_ptr(), std::ptr::null_mut());
             #[cfg(not(feature = "pg19"))]

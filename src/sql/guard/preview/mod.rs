@@ -85,7 +85,7 @@ fn simhash_preview(
     let (groups, total, has_hidden_rows) = Target::lock(required(target, "target")?, ACCESS_SHARE, |table| {
         check_not_distributed(&table.open())?;
         check_is_whole(table)?;
-        // A policy may hide rows from the owner, as whom the search runs, or from the caller.
+        // The sample has all rows, but a policy may hide some from the owner or from the caller.
         let hides = |member: &Target| hides_rows(member.oid, None) || hides_rows(member.oid, Some(caller));
         let has_hidden_rows = table.family(ACCESS_SHARE)?.iter().any(hides);
         let (groups, total) = group_sample(table, &asked, call)?;
@@ -227,7 +227,7 @@ impl Preview {
             among: condition_sql(asked.among.as_ref(), &relation, AMONG, None)?,
             unless: condition_sql(asked.unless.as_ref(), &relation, UNLESS, None)?,
         };
-        let searched = members.searched(&arguments, Some(schema))?;
+        let searched = members.searched(&arguments, schema)?;
         report_common_words(&arguments.criterion, &searched, &evaluator, table)?;
         let (compared_pairs, left_out) = Default::default();
         let pair_limit = i64::from(asked.sample) * MAX_PAIRS_PER_ROW;
