@@ -20,7 +20,7 @@ pgrx::pg_module_magic!(name, version);
 pub extern "C-unwind" fn _PG_init() {
     turn_off_backtraces();
     sql::version::check_script();
-    postgres::row_movement::initialise();
+    postgres::running_statement::initialise();
     sql::search::path::initialise();
 }
 

@@ -1,8 +1,8 @@
 //! PostgreSQL's interfaces that the SQL functions need. This crate uses only the errors of the crate `simhash`.
 //!
 //! - Calls: [`call`], [`arrays`], [`text`], [`text_identity`], [`trigger`] and [`window`] read what a function is
-//!   given; [`argument_length`] limits it. [`parameters`] reads parameters of full text search; [`on_conflict`] says
-//!   what the client's statement may lock.
+//!   given; [`argument_length`] limits it. [`parameters`] reads parameters of full text search; [`running_statement`]
+//!   says what the statement that fires a trigger may do.
 //! - Expressions: [`expression`] reads and builds trees, [`row_expression`] parses what users write, and [`built_in`]
 //!   finds the code in it that PostgreSQL does not ship.
 //! - Tables: [`catalog`] models the catalogs, and locks the names in statements against renaming; [`planner`] works
@@ -13,8 +13,8 @@
 //!   them.
 //! - Errors: [`error`] makes errors and notices, [`raised`] raises errors with fields that pgrx lacks, and
 //!   [`interrupts`] lets users cancel.
-//! - Values: [`json`] writes JSON and converts `jsonb`, [`ordering`] compares values of any type, [`list`] reads lists,
-//!   and [`memory`] adds to collections, with an error if memory is short.
+//! - Values: [`json`] writes JSON and converts `jsonb`, [`ordering`] compares values of any type, [`list`] reads lists;
+//!   [`memory`] adds to collections, with an error if memory is short, and [`reserve`] keeps some for then.
 //! - [`ffi`] declares what pgrx does not bind, or binds by functions of its own.
 
 // Bindings of versions before 19 need casts and mutable references that are unnecessary here: there, the numbers of
@@ -36,16 +36,16 @@ pub mod json;
 pub mod list;
 mod literals;
 pub mod memory;
-mod modify_table;
-pub mod on_conflict;
 pub mod ordering;
 pub mod owner;
 pub mod parameters;
 pub mod planner;
 pub mod query;
 pub mod raised;
+pub mod reserve;
 pub mod row_expression;
 pub mod row_movement;
+pub mod running_statement;
 pub mod server_string;
 pub mod settings;
 pub mod spi;

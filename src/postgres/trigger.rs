@@ -5,11 +5,11 @@ use std::ffi::{CStr, c_char};
 use pgrx::prelude::*;
 
 use super::call::Call;
+use super::catalog::names::find_row;
 use super::catalog::relation::Relation;
 use super::error::{ErrorReport, Explain, Result, user_error};
 use super::heap::row::Row;
 use super::server_string::server_string_from_c;
-use super::spi::query_oids;
 
 /// An INSERT or UPDATE of a row, before which a trigger function is called. Valid until the call ends.
 pub struct RowEvent<'a> {
@@ -143,15 +143,17 @@ pub fn reads_whole_row(trigger: &pg_sys::Trigger) -> bool {
 }
 
 /// The table of the topmost trigger, from which a partition's trigger was cloned; None if that was dropped.
-pub fn table_of_original(trigger: pg_sys::Oid) -> Result<Option<pg_sys::Oid>> {
-    let query = format!(
-        "WITH RECURSIVE original (relation, parent) AS (
-             SELECT tgrelid, tgparentid FROM pg_catalog.pg_trigger WHERE oid = {}
-             UNION SELECT tgrelid, tgparentid FROM pg_catalog.pg_trigger JOIN original ON oid = parent)
-         SELECT relation FROM original WHERE parent = 0",
-        trigger.to_u32()
-    );
-    Ok(query_oids(&query)?.pop())
+pub fn table_of_original(mut trigger: pg_sys::Oid) -> Option<pg_sys::Oid> {
+    let catalog = Relation::open(pg_sys::TriggerRelationId);
+    loop {
+        // SAFETY: a running function has an active snapshot. This catalog has OIDs, and its rows are of this form.
+        let row =
+            unsafe { &*pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_trigger>(find_row(&catalog, trigger)?) };
+        if row.tgparentid == pg_sys::Oid::INVALID {
+            return Some(row.tgrelid);
+        }
+        trigger = row.tgparentid;
+    }
 }
 
 /// Whether a trigger with this `tgtype` fires before each INSERT and UPDATE of a row, and on nothing else. With a WHEN

@@ -68,12 +68,24 @@ impl ExtensionSchema {
         language == Some(C_LANGUAGE) && extension == Some(extension_of(function)) && extension != Some(Oid::INVALID)
     }
 
+    /// The schema of one of the extension's functions, which is running. An error if the extension in this database,
+    /// which may be older than the library, lacks functions that searches need.
+    pub fn complete(function: Oid) -> Result<Self> {
+        let needed = [(c"simhash_band", BAND_ARGUMENTS), (c"simhash_block", BLOCK_ARGUMENTS)];
+        let is_complete = |own: &Self| needed.iter().all(|(name, types)| own.function(name, types).is_some());
+        // If the extension is moved to another schema meanwhile, the second attempt finds the functions there.
+        let mut attempts = (0..2).filter_map(|_| Self::from_function(function).filter(is_complete));
+        attempts.next().ok_or_else(|| {
+            let message = "pg_simhash lacks functions here that its library needs";
+            user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
+                .with_hint("Run ALTER EXTENSION pg_simhash UPDATE in this database.")
+        })
+    }
+
     /// The schema of a command of the extension, whose call is running. An error if [`check_command`] refuses it.
     pub fn of_call(call: Call<'_>) -> Result<Self> {
         check_command(call.function())?;
-        Self::from_function(call.function()).ok_or_else(|| {
-            user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, "the extension's schema is not known")
-        })
+        Self::complete(call.function())
     }
 
     /// The function with this name and exactly these argument types; None if it does not exist.

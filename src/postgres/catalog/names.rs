@@ -147,7 +147,7 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
 ///
 /// # Safety
 /// There is an active snapshot, and the catalog has OIDs.
-unsafe fn find_row(catalog: &Relation, object: Oid) -> Option<pg_sys::HeapTuple> {
+pub(crate) unsafe fn find_row(catalog: &Relation, object: Oid) -> Option<pg_sys::HeapTuple> {
     // SAFETY: the caller passes a catalog with an index on its OIDs. The row is copied before the scan ends.
     unsafe {
         let column = pg_sys::get_object_attnum_oid(catalog.oid());

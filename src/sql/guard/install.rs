@@ -155,7 +155,7 @@ impl AskedGuard {
         let among = condition_sql(self.among.as_ref(), relation, AMONG, mark_column.as_deref())?;
         let unless = condition_sql(self.unless.as_ref(), relation, UNLESS, mark_column.as_deref())?;
         let arguments = Arguments { action, criterion, source, mark_column, scope, among, unless };
-        let mut searched = members.searched(&arguments, Some(self.schema))?;
+        let mut searched = members.searched(&arguments, self.schema)?;
         resolve_mark_column(&arguments, relation, &mut searched)?;
         warn_of_unique_index(relation, &scope_columns)?;
         if action == Action::Skip {
@@ -202,7 +202,7 @@ fn warn_of_shared_key(table: &Target, relation: &Relation) -> Result<()> {
 
 /// The error for a partition that has its table's guard, and cannot get another one.
 fn already_guarded(guard: &ExistingGuard, partition: &str) -> Result<ErrorReport> {
-    let name = table_of_original(guard.oid)?.map_or(Ok(None), relation_name)?.unwrap_or_default();
+    let name = table_of_original(guard.oid).map_or(Ok(None), relation_name)?.unwrap_or_default();
     let message = format!("partition \"{partition}\" has the guard of table \"{name}\"");
     Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
         .with_hint("Call simhash_guard for that table."))

@@ -60,7 +60,7 @@ impl Guard {
         for &member in &members.all {
             check_sees_all(&Relation::open(member), scope)?;
         }
-        let searched = members.searched_with_marks(&arguments, ExtensionSchema::from_function(function))?;
+        let searched = members.searched_with_marks(&arguments, ExtensionSchema::complete(function)?)?;
         let secret = identity.secret();
         let Arguments { action, unless, .. } = arguments;
         // The columns of all partitions have the same types.
@@ -82,7 +82,7 @@ impl Guard {
 
 impl GuardIdentity {
     pub fn from_event(event: &RowEvent) -> Result<Self> {
-        let (root, own) = (root_of(event)?, event.table().oid());
+        let (root, own) = (root_of(event), event.table().oid());
         let detached = if root == own { Vec::new() } else { PartitionTree::read(root, own, NO_LOCK).detached };
         let arguments = event.arguments().into_iter().map(CStr::to_owned).collect();
         Ok(Self { root, arguments, detached })
@@ -144,8 +144,8 @@ fn check_has_columns<'a>(event: &RowEvent, names: impl Iterator<Item = &'a Strin
 ///
 /// A trigger that was created on the partition itself sees only this partition: its owner may not have the right to
 /// read the other partitions, and by choosing the trigger's arguments could learn much about their rows.
-fn root_of(event: &RowEvent) -> Result<Oid> {
+fn root_of(event: &RowEvent) -> Oid {
     let trigger = event.trigger();
-    let original = if trigger.tgisclone { table_of_original(trigger.tgoid)? } else { None };
-    Ok(original.unwrap_or_else(|| event.table().oid()))
+    let original = if trigger.tgisclone { table_of_original(trigger.tgoid) } else { None };
+    original.unwrap_or_else(|| event.table().oid())
 }

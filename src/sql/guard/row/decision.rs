@@ -22,6 +22,7 @@ use postgres::call::Call;
 use postgres::error::{ErrorReport, Result};
 use postgres::heap::dirty_scan::{DirtySearch, EntrySet};
 use postgres::heap::moment::Awaited;
+use postgres::reserve::with_reserve;
 use postgres::trigger::RowEvent;
 
 use super::near_rows::{NearRows, find_near};
@@ -46,9 +47,12 @@ const MAX_CHANGES_OF_CONFLICTING: u32 = 8;
 fn simhash_dedup(fcinfo: pg_sys::FunctionCallInfo) -> Result<Internal> {
     // SAFETY: `fcinfo` belongs to the running call.
     let event = RowEvent::from_call(unsafe { Call::new(fcinfo) }, "simhash_dedup", USAGE)?;
-    // SAFETY: `fcinfo` belongs to the running call, and only this function has written to its `fn_extra`.
-    let statement = unsafe { Statement::from_call(fcinfo, &event)? };
-    Ok(Internal::from(Some(Datum::from(decide(statement, &event)?))))
+    let tuple = with_reserve(|| {
+        // SAFETY: `fcinfo` belongs to the running call, and only this function has written to its `fn_extra`.
+        let statement = unsafe { Statement::from_call(fcinfo, &event)? };
+        decide(statement, &event)
+    })?;
+    Ok(Internal::from(Some(Datum::from(tuple))))
 }
 
 /// Returns the tuple for the trigger to return: the new row, a changed copy, or null if the row is skipped. An error if

@@ -10,7 +10,7 @@ use postgres::catalog::types::check_type_takes_null;
 use postgres::error::Result;
 use postgres::heap::dirty_scan::DirtySearch;
 use postgres::heap::row::Row;
-use postgres::on_conflict::may_lock_on_conflict;
+use postgres::running_statement::effects_of;
 use postgres::trigger::RowEvent;
 use simhash::search::lock_keys::LockKeys;
 
@@ -173,7 +173,7 @@ impl<'a> NewRow<'a> {
         unique_indexes.get_or_init(|| {
             // SAFETY: the statement's memory context exists, and the statement has opened its table.
             unsafe {
-                let waits_for_locks = may_lock_on_conflict(evaluator.memory());
+                let waits_for_locks = effects_of(evaluator.memory()).locks_conflicting_rows;
                 evaluator.in_memory(|| UniqueIndexes::new(&self.event.table(), waits_for_locks))
             }
         })
