@@ -20,6 +20,10 @@ pub const BLOCK_ARGUMENTS: &[Oid] = &[pg_sys::INT8OID, pg_sys::INT4OID, pg_sys::
 pub const BAND_ARGUMENTS: &[Oid] = &[pg_sys::TEXTOID, pg_sys::INT4OID, pg_sys::JSONBOID];
 pub const TEXT_AND_OPTIONS: &[Oid] = &[pg_sys::TEXTOID, pg_sys::JSONBOID];
 
+/// The hint for a function that is not in the extension's schema.
+const MISSING_FUNCTION_HINT: &str =
+    "If the extension is being moved to another schema, try again; or run ALTER EXTENSION pg_simhash UPDATE.";
+
 /// The schema of the extension and of its functions.
 ///
 /// Functions are looked up there and nowhere else: search_path and privileges do not matter, and another user's
@@ -73,12 +77,9 @@ impl ExtensionSchema {
     pub fn complete(function: Oid) -> Result<Self> {
         let needed = [(c"simhash_band", BAND_ARGUMENTS), (c"simhash_block", BLOCK_ARGUMENTS)];
         let is_complete = |own: &Self| needed.iter().all(|(name, types)| own.function(name, types).is_some());
-        // If the extension is moved to another schema meanwhile, the second attempt finds the functions there.
-        let mut attempts = (0..2).filter_map(|_| Self::from_function(function).filter(is_complete));
-        attempts.next().ok_or_else(|| {
+        Self::from_function(function).filter(is_complete).ok_or_else(|| {
             let message = "pg_simhash lacks functions here that its library needs";
-            user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message)
-                .with_hint("Run ALTER EXTENSION pg_simhash UPDATE in this database.")
+            user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message).with_hint(MISSING_FUNCTION_HINT)
         })
     }
 
@@ -115,10 +116,9 @@ impl ExtensionSchema {
         if function.is_none() || function != self.function(name, arguments) {
             let message =
                 format!("function {} of pg_simhash does not exist in the extension's schema", name.to_string_lossy());
-            return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message).with_hint(
-                "If the extension is being moved to another schema, call again; or run ALTER EXTENSION pg_simhash \
-                 UPDATE.",
-            ));
+            return Err(
+                user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message).with_hint(MISSING_FUNCTION_HINT)
+            );
         }
         let schema = lock_schema_name(self.0)?;
         Ok(quote_qualified_identifier(schema, name.to_string_lossy().into_owned()))
