@@ -35,15 +35,16 @@ SELECT compare_order(format('SELECT fp <~> %s AS d FROM prints WHERE fp <~> %1$s
 SELECT compare_order(format('SELECT fp <~> %s AS d FROM prints WHERE tag = 3 ORDER BY d LIMIT 5', :q));
 -- Further keys sort the rows at each distance.
 SELECT compare_order(format('SELECT fp <~> %s AS d FROM prints ORDER BY d, id LIMIT 10', :q));
-SELECT id FROM prints WHERE simhash_near(fp, :q, 2) ORDER BY fp <~> :q, id LIMIT 5;
+SELECT array_agg(id) FROM (SELECT id FROM prints WHERE simhash_near(fp, :q, 2) ORDER BY fp <~> :q, id LIMIT 5) AS s;
 -- Orders that the scan does not have.
-SELECT compare_order(format('SELECT fp <~> %s AS d FROM prints ORDER BY d DESC LIMIT 5', :q));
-SELECT compare_order(format('SELECT fp <~> %s AS d FROM prints ORDER BY d NULLS FIRST LIMIT 500', :q));
+SELECT compare_order(format('SELECT fp <~> %s AS d FROM prints ORDER BY d %s', :q, rest))
+FROM unnest('{DESC LIMIT 5,NULLS FIRST LIMIT 500}'::text[]) AS rest;
 
 -- min() and LATERAL find the nearest rows, too.
 SELECT compare_order(format('SELECT min(fp <~> %s) AS d FROM prints', :q));
-SELECT a.id, b.d FROM prints a, LATERAL (SELECT fp <~> a.fp AS d FROM prints WHERE id <> a.id ORDER BY d LIMIT 1) b
-WHERE a.id IN (4, 8, 44, 50) ORDER BY a.id;
+SELECT json_object_agg(a.id, b.d ORDER BY a.id)
+FROM prints a, LATERAL (SELECT fp <~> a.fp AS d FROM prints WHERE id <> a.id ORDER BY d LIMIT 1) b
+WHERE a.id IN (4, 8, 44, 50);
 -- With little memory, the farthest rows are dropped and found again; rows at a single distance need no memory.
 SET work_mem = '64kB'; SET enable_sort = off;
 SELECT compare_order('SELECT fp <~> 42 AS d FROM prints ORDER BY d');
@@ -75,10 +76,18 @@ SELECT index_by_hand('texts', 'simhash(body)', 2);
 SELECT compare_order($$SELECT simhash(body) <~> simhash('text 5 of 5') AS d FROM texts ORDER BY d LIMIT 5$$);
 
 -- More rows at one distance than LIMIT asks for: the probes that find them suffice.
-CREATE TABLE copies (id integer, fp bigint);
-INSERT INTO copies SELECT n, CASE WHEN n <= 5000 THEN 42 ELSE hashint8extended(n, 0) END
+CREATE TABLE copies AS SELECT n AS id, CASE WHEN n <= 5000 THEN 42 ELSE hashint8extended(n, 0) END AS fp
 FROM generate_series(1, 20000) n;
 SELECT simhash_attach('copies', 'fp');
 VACUUM ANALYZE copies;
 SELECT run_lines('SELECT id FROM copies ORDER BY fp <~> 42 LIMIT 10', 'Blocks:|Descents:|Full Scans:');
 SELECT count(*) FROM (SELECT fp FROM copies ORDER BY fp <~> 42 LIMIT 10) AS nearest WHERE fp = 42;
+
+-- Parallel workers evaluate neither parameters of an outer query nor functions that are restricted to the leader.
+CREATE FUNCTION restricted() RETURNS bigint STABLE PARALLEL RESTRICTED LANGUAGE plpgsql AS $$ BEGIN RETURN 42; END $$;
+SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0; SET cpu_tuple_cost = 1; SET enable_seqscan = off;
+SELECT plan_lines(query, 'Append') || ': ' || query FROM unnest(ARRAY[
+    'SELECT id FROM parts WHERE tag IN (1, 4) ORDER BY fp <~> (SELECT 42::bigint)',
+    'SELECT id FROM parts WHERE tag IN (1, 4) ORDER BY fp <~> restricted()',
+    'SELECT ARRAY(SELECT id FROM parts WHERE tag IN (1, 4) ORDER BY fp <~> texts.id) FROM texts']) AS query;
