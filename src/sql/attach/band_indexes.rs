@@ -119,7 +119,11 @@ impl SourceText {
                 let value = if is_virtual { column.generation(&relation) } else { column.as_variable() };
                 (quote_identifier(source), value)
             }
-            None => (source.to_owned(), Some(parse_in(search_path, &relation, source)?)),
+            None => {
+                // The line break ends a comment that the user may have written at the end.
+                let line_break = if source.contains("--") { "\n" } else { "" };
+                (format!("{source}{line_break}"), Some(parse_in(search_path, &relation, source)?))
+            }
         };
         let text = value.and_then(|value| value.implicitly_coerced_to(pg_sys::TEXTOID));
         let Some(text) = text else {
