@@ -374,6 +374,17 @@ impl Expression {
         unsafe { pg_sys::contain_volatile_functions(self.as_ptr()) }
     }
 
+    /// Whether the expression has an aggregate, a window function or a function that returns a set, so that no scan can
+    /// evaluate it for a row.
+    pub fn is_of_several_rows(self) -> bool {
+        // SAFETY: the node is valid, and is only read.
+        unsafe {
+            pg_sys::contain_agg_clause(self.as_ptr())
+                || pg_sys::contain_window_function(self.as_ptr())
+                || pg_sys::expression_returns_set(self.as_ptr())
+        }
+    }
+
     /// Whether the expression calls a function that is not immutable, so that PostgreSQL refuses it as a key of an
     /// index. Folds constants first, which runs immutable functions.
     pub fn is_mutable(self) -> bool {

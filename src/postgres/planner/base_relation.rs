@@ -330,12 +330,14 @@ impl BaseRelation {
     /// order of the query's first sort key.
     ///
     /// # Safety
-    /// `methods` makes a plan from the list `private`.
+    /// `methods` makes a plan from the list `private`. The plan evaluates the list `expressions`, and the relation's
+    /// conditions.
     pub unsafe fn offer(
         &self,
         outer: Outer,
         is_ordered: bool,
         Costs { startup, total }: Costs,
+        expressions: *mut pg_sys::List,
         private: *mut pg_sys::List,
         methods: &'static pg_sys::CustomPathMethods,
     ) {
@@ -352,8 +354,11 @@ impl BaseRelation {
             path.pathtarget = self.rel_info().reltarget;
             path.param_info = self.parameters(outer);
             let parameters = path.param_info.as_ref();
-            path.parallel_safe =
-                self.rel_info().consider_parallel && (parameters.is_some() || !self.is_cheaper_than_worker(total));
+            // The planner has checked the relation's conditions, and not the query's order or a join. No worker has the
+            // parameters of an outer query.
+            path.parallel_safe = self.rel_info().consider_parallel
+                && (parameters.is_some() || !self.is_cheaper_than_worker(total))
+                && pg_sys::is_parallel_safe(self.root, expressions.cast());
             path.rows = parameters.map_or(self.rel_info().rows, |parameters| parameters.ppi_rows);
             path.startup_cost = startup;
             path.total_cost = total;

@@ -15,7 +15,7 @@ use postgres::catalog::names::lock_names_in;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
 use postgres::catalog::types::type_name;
-use postgres::error::{Explain, Result, not_supported, user_error};
+use postgres::error::{ErrorReport, Explain, Result, not_supported, user_error};
 use postgres::expression::Expression;
 use postgres::json::RawJsonb;
 use postgres::row_expression::{Argument, parse_index_key};
@@ -120,11 +120,9 @@ impl SourceText {
                 (quote_identifier(source), value)
             }
             None => {
-                let parse = || {
-                    set_locally(c"search_path", search_path);
-                    parse_index_key(&relation, source, SOURCE)
-                };
-                (source.to_owned(), Some(restoring_settings(parse)?))
+                // The line break ends a comment that the user may have written at the end.
+                let line_break = if source.contains("--") { "\n" } else { "" };
+                (format!("{source}{line_break}"), Some(parse_in(search_path, &relation, source)?))
             }
         };
         let text = value.and_then(|value| value.implicitly_coerced_to(pg_sys::TEXTOID));
@@ -138,6 +136,15 @@ impl SourceText {
         check_indexable(&relation, text)?;
         let sql = repeatable_sql(&relation, text)?;
         Ok(Self { user_sql, sql, options: WrittenOptions::read(options)? })
+    }
+
+    /// An error if the SQL is another expression in `search_path`, where a user runs commands that have it.
+    pub fn check_repeatable_in(&self, search_path: &CStr, table: &Target) -> Result<()> {
+        let relation = table.open();
+        if parse_in(search_path, &relation, &self.sql)?.equals(parse_index_key(&relation, &self.sql, SOURCE)?) {
+            return Ok(());
+        }
+        Err(not_repeatable(&self.sql).with_hint("Put pg_catalog first in search_path, here and for the commands."))
     }
 
     /// The text of a table of the family, as [`Index::all`](postgres::catalog::index::Index::all) reads it.
@@ -170,7 +177,18 @@ fn repeatable_sql(table: &Relation, text: Expression) -> Result<String> {
     if parse_index_key(table, &sql, SOURCE)?.equals(text) {
         return Ok(sql);
     }
-    Err(not_supported("the expression of the source cannot be repeated")
+    Err(not_repeatable(&sql).with_hint("Write its implicit casts."))
+}
+
+fn not_repeatable(sql: &str) -> ErrorReport {
+    not_supported("the expression of the source cannot be repeated")
         .with_detail(format!("Parsed again, {sql} is another expression."))
-        .with_hint("Write its implicit casts."))
+}
+
+/// Parses a source, whose names are looked up in `search_path`.
+fn parse_in(search_path: &CStr, table: &Relation, source: &str) -> Result<Expression> {
+    restoring_settings(|| {
+        set_locally(c"search_path", search_path);
+        parse_index_key(table, source, SOURCE)
+    })
 }

@@ -61,7 +61,9 @@ fn simhash_index_commands(
     let target = required(target, "target")?;
     let asked = Asked::read(source, options, bands, scope)?;
     let list = |schema, family: &[Target]| {
-        let steps = list_steps(&asked.indexes(schema, family)?, family, true)?;
+        let wanted = asked.indexes(schema, family)?;
+        wanted.text.check_repeatable_in(&asked.search_path, &family[0])?;
+        let steps = list_steps(&wanted, family, true)?;
         Ok(steps.into_iter().map(|step| step.sql).collect::<Vec<_>>())
     };
     let commands = Target::lock_indexable(target, ACCESS_SHARE, |table| command::run(call, table, ACCESS_SHARE, list))?;

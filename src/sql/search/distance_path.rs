@@ -49,9 +49,10 @@ struct DistanceOrder {
 }
 
 impl DistanceOrder {
-    /// Reads a sort key; None unless it is the distance from a query that refers to no relation.
+    /// Reads a sort key; None unless it is the distance from a query that refers to no relation, and that a scan can
+    /// evaluate.
     fn read(relation: BaseRelation, sort_key: Expression, conditions: &[DistanceCondition]) -> Option<Self> {
-        if !relation.may_see_hidden_rows(sort_key) {
+        if !relation.may_see_hidden_rows(sort_key) || sort_key.is_of_several_rows() {
             return None;
         }
         let fingerprints = fingerprints_of_distance(sort_key)?;

@@ -5,6 +5,7 @@ use std::ffi::{CStr, CString};
 use pgrx::pg_sys::{self, CustomScanState, ExplainState, Oid};
 use postgres::expression::{Expression, expressions};
 use postgres::ffi::NodeInstrumentation;
+use postgres::text::TextArgument;
 
 use super::plan::{DistanceSettings, Role, Search};
 use super::scan::{NearScan, RunningSearch};
@@ -41,7 +42,7 @@ pub unsafe fn explain(
         && !settings.scope.is_empty()
     {
         let equality =
-            |(attnum, value): (i16, Vec<u8>)| [b"(", &quoted_column(*index, attnum)[..], b" = ", &value, b")"].concat();
+            |(position, value): (i16, Vec<u8>)| [b"(", &key_sql(*index, position)[..], b" = ", &value, b")"].concat();
         output.list(c"Scope", (1..).zip(deparse(Role::Scope)).map(equality));
     }
     match &settings.search {
@@ -56,12 +57,16 @@ pub unsafe fn explain(
     }
 }
 
-/// The name of a column of an index, quoted if need be.
-fn quoted_column(index: Oid, attnum: i16) -> Vec<u8> {
-    // SAFETY: an index of the plan has the column. Both functions return a string in the current memory context.
+/// The table's column at a position of an index, from 1 on, quoted if need be. The index itself keeps the name that the
+/// column had when the index was created.
+fn key_sql(index: Oid, position: i16) -> Vec<u8> {
+    let function = pg_sys::F_PG_GET_INDEXDEF_OID_INT4_BOOL.into();
+    let [index, position, is_pretty] = [index.into(), i32::from(position).into(), false.into()];
+    // SAFETY: an index of the plan has the column. The function returns a text in the current memory context.
     unsafe {
-        let name = pg_sys::get_attname(index, attnum, false);
-        CStr::from_ptr(pg_sys::quote_identifier(name)).to_bytes().to_vec()
+        TextArgument::new(pg_sys::OidFunctionCall3Coll(function, Oid::INVALID, index, position, is_pretty))
+            .detoast()
+            .to_vec()
     }
 }
 

@@ -86,9 +86,10 @@ impl ScopedTable {
         let costs = Costs { startup: conditions_startup + costs.startup, total: conditions_startup + costs.total };
         // SAFETY: the list is made here, and the expressions are valid.
         let append = |list, expression: &Expression| unsafe { pg_sys::lappend(list, expression.as_ptr().cast()) };
-        let lists = path_lists(expressions.iter().fold(std::ptr::null_mut(), append), settings.to_list());
-        // SAFETY: the node's methods make a plan of these lists.
-        unsafe { self.relation.offer(self.outer, is_ordered, costs, lists, custom_scan::PATH_METHODS) };
+        let expressions = expressions.iter().fold(std::ptr::null_mut(), append);
+        let lists = path_lists(expressions, settings.to_list());
+        // SAFETY: the node's methods make a plan of these lists, which evaluates these expressions.
+        unsafe { self.relation.offer(self.outer, is_ordered, costs, expressions, lists, custom_scan::PATH_METHODS) };
     }
 
     /// The cost of looking up values in indexes of `pages` pages, in the planner's units: of the descents, and of
