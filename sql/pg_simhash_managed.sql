@@ -100,7 +100,7 @@ BEGIN
     -- Rows with the same key are not compared: they are taken for two versions of one row.
     IF NOT EXISTS (SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
                    WHERE indrelid = target::oid AND attname = key AND attnotnull
-                       AND indisunique AND indnkeyatts = 1 AND indpred IS NULL) THEN
+                       AND indisunique AND indisvalid AND indimmediate AND indnkeyatts = 1 AND indpred IS NULL) THEN
         RAISE 'column "%" of table "%" is not NOT NULL with a unique index of its own', key, table_name
             USING ERRCODE = 'invalid_parameter_value', HINT = 'Pass a primary key of one column.';
     END IF;

@@ -22,6 +22,7 @@ pub extern "C-unwind" fn _PG_init() {
     sql::version::check_script();
     postgres::running_statement::initialise();
     sql::search::path::initialise();
+    postgres::reserve_hooks::initialise();
 }
 
 /// Turns off Rust's backtraces in this library, whatever `RUST_BACKTRACE` says. pgrx would show them to users in the

@@ -43,6 +43,25 @@ unsafe extern "C-unwind" {
         count: u64,
         #[cfg(not(any(feature = "pg18", feature = "pg19")))] execute_once: bool,
     );
+    // optimizer/planner.h
+    pub fn standard_planner(
+        parse: *mut pg_sys::Query,
+        query_string: *const c_char,
+        cursor_options: c_int,
+        parameters: pg_sys::ParamListInfo,
+        #[cfg(feature = "pg19")] explain: *mut pg_sys::ExplainState,
+    ) -> *mut pg_sys::PlannedStmt;
+    // tcop/utility.h
+    pub fn standard_ProcessUtility(
+        statement: *mut pg_sys::PlannedStmt,
+        query_string: *const c_char,
+        is_read_only_tree: bool,
+        context: pg_sys::ProcessUtilityContext::Type,
+        parameters: pg_sys::ParamListInfo,
+        environment: *mut pg_sys::QueryEnvironment,
+        destination: *mut pg_sys::DestReceiver,
+        completion: *mut pg_sys::QueryCompletion,
+    );
 }
 
 /// The descriptor's entry for the column with this attnum; None if the column does not exist.

@@ -14,7 +14,8 @@
 //! - Errors: [`error`] makes errors and notices, [`raised`] raises errors with fields that pgrx lacks, and
 //!   [`interrupts`] lets users cancel.
 //! - Values: [`json`] writes JSON and converts `jsonb`, [`ordering`] compares values of any type, [`list`] reads lists;
-//!   [`memory`] adds to collections, with an error if memory is short, and [`reserve`] keeps some for then.
+//!   [`memory`] adds to collections, with an error if memory is short; [`reserve`] keeps some for then, by means of
+//!   [`reserve_hooks`].
 //! - [`ffi`] declares what pgrx does not bind, or binds by functions of its own.
 
 // Bindings of versions before 19 need casts and mutable references that are unnecessary here: there, the numbers of
@@ -43,6 +44,7 @@ pub mod planner;
 pub mod query;
 pub mod raised;
 pub mod reserve;
+pub mod reserve_hooks;
 pub mod row_expression;
 pub mod row_movement;
 pub mod running_statement;

@@ -6,8 +6,9 @@
 //! sessions too. So a reserve is freed before pgrx copies an error that memory is out, or for a small value.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
 
 use pgrx::pg_sys::{ErrorContextCallback, error_context_stack, geterrcode};
 use pgrx::prelude::*;
@@ -15,14 +16,17 @@ use pgrx::prelude::*;
 use super::error::out_of_memory;
 use super::memory::OnDrop;
 
-/// The reserve. PostgreSQL gives a memory context up to a megabyte at once, and less only if it was small before. Pages
-/// that nobody writes to take no memory of the machine.
-const RESERVE: Layout = Layout::new::<[u8; 2 << 20]>();
+/// The reserve. PostgreSQL asks for blocks of up to 8 MB, and halves that down to 1 MB: so one block takes at most two
+/// thirds of the reserve. The operating system counts it as allocated, but gives it no memory, since nobody writes
+/// to it.
+const RESERVE: Layout = Layout::new::<[u8; 3 << 20]>();
 /// The largest value of Rust that may take the reserve. Vectors that may be larger are allocated with errors.
 const MAX_SMALL_BYTES: usize = 1 << 16;
 
 /// The reserve, or null if it is not there.
 static HELD: AtomicPtr<u8> = AtomicPtr::new(null_mut());
+/// Whether a value of Rust has taken the reserve.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 #[global_allocator]
 static ALLOCATOR: ReserveAllocator = ReserveAllocator;
@@ -40,24 +44,43 @@ pub fn with_reserve<T>(run: impl FnOnce() -> T) -> T {
     run()
 }
 
+/// As [`with_reserve`], for code through which PostgreSQL's errors pass: nothing here needs to be dropped. Goes on if
+/// there is no memory for the reserve.
+pub(crate) fn across_errors<T: Copy>(run: impl FnOnce() -> T + Copy) -> T {
+    let mut callback = ReserveCallback::prepare();
+    // SAFETY: the callback is popped before it is gone, unless an error passes through.
+    unsafe {
+        callback.push();
+        let result = run();
+        callback.pop();
+        result
+    }
+}
+
+/// Whether a value of Rust has taken the reserve, so that the statement should end with an error.
+pub(crate) fn is_taken() -> bool {
+    IS_TAKEN.load(Relaxed)
+}
+
 /// While it is on PostgreSQL's stack of callbacks, it frees the reserve if PostgreSQL raises an error because memory is
 /// out.
-pub struct ReserveCallback(ErrorContextCallback);
+struct ReserveCallback(ErrorContextCallback);
 
 impl ReserveCallback {
     /// Allocates the reserve, if there is memory.
-    pub fn prepare() -> Self {
+    fn prepare() -> Self {
         if HELD.load(Relaxed).is_null() {
             // SAFETY: the layout has a size.
             HELD.store(unsafe { System.alloc(RESERVE) }, Relaxed);
+            IS_TAKEN.store(false, Relaxed);
         }
         Self(ErrorContextCallback { previous: null_mut(), callback: Some(free_if_out_of_memory), arg: null_mut() })
     }
 
     /// # Safety
     /// The callback stays where it is until [`Self::pop`] is called, or an error of PostgreSQL passes through: whoever
-    /// catches that resets PostgreSQL's stack.
-    pub unsafe fn push(&mut self) {
+    /// catches that resets PostgreSQL's stack, pgrx after it has copied the error.
+    unsafe fn push(&mut self) {
         // SAFETY: the caller keeps the callback.
         unsafe {
             self.0.previous = error_context_stack;
@@ -67,7 +90,7 @@ impl ReserveCallback {
 
     /// # Safety
     /// The callback is the last one that was pushed.
-    pub unsafe fn pop(&mut self) {
+    unsafe fn pop(&mut self) {
         // SAFETY: the callback was pushed after the previous one.
         unsafe { error_context_stack = self.0.previous };
     }
@@ -77,15 +100,15 @@ impl ReserveCallback {
 fn free_reserve() -> bool {
     let held = HELD.swap(null_mut(), Relaxed);
     if !held.is_null() {
-        // SAFETY: it was allocated it with this layout.
+        // SAFETY: it was allocated with this layout.
         unsafe { System.dealloc(held, RESERVE) };
     }
     !held.is_null()
 }
 
-/// PostgreSQL calls this for each error or message, before anything else sees it.
+/// PostgreSQL calls this for each error or message, before it is sent or caught.
 #[pg_guard]
-unsafe extern "C-unwind" fn free_if_out_of_memory(_argument: *mut std::ffi::c_void) {
+unsafe extern "C-unwind" fn free_if_out_of_memory(_argument: *mut c_void) {
     // SAFETY: an error is being reported.
     if unsafe { geterrcode() } == PgSqlErrorCode::ERRCODE_OUT_OF_MEMORY as i32 {
         free_reserve();
@@ -98,7 +121,11 @@ struct ReserveAllocator;
 /// Calls `allocate`, and once more without the reserve if it returns null for a small value.
 fn with_reserve_freed(layout: Layout, allocate: impl Fn() -> *mut u8) -> *mut u8 {
     let memory = allocate();
-    if memory.is_null() && layout.size() <= MAX_SMALL_BYTES && free_reserve() { allocate() } else { memory }
+    if memory.is_null() && layout.size() <= MAX_SMALL_BYTES && free_reserve() {
+        IS_TAKEN.store(true, Relaxed);
+        return allocate();
+    }
+    memory
 }
 
 // SAFETY: all memory is that of the system's allocator, for the same layouts.

@@ -13,7 +13,6 @@ use pgrx::prelude::*;
 use super::ffi::standard_ExecutorRun;
 use super::list::nodes;
 use super::memory::OnDrop;
-use super::reserve::ReserveCallback;
 
 /// What a statement may do to rows.
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -133,13 +132,10 @@ unsafe extern "C-unwind" fn note_and_run(
     unsafe {
         note_statement(query);
         let run_query = PREVIOUS_HOOK.get().unwrap_or(standard_ExecutorRun);
-        let mut callback = ReserveCallback::prepare();
-        callback.push();
         #[cfg(not(any(feature = "pg18", feature = "pg19")))]
         run_query(query, direction, count, execute_once);
         #[cfg(any(feature = "pg18", feature = "pg19"))]
         run_query(query, direction, count);
-        callback.pop();
     }
 }
 

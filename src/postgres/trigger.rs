@@ -145,10 +145,14 @@ pub fn reads_whole_row(trigger: &pg_sys::Trigger) -> bool {
 /// The table of the topmost trigger, from which a partition's trigger was cloned; None if that was dropped.
 pub fn table_of_original(mut trigger: pg_sys::Oid) -> Option<pg_sys::Oid> {
     let catalog = Relation::open(pg_sys::TriggerRelationId);
+    // The statement's snapshot may be older than the trigger.
+    let current = std::ptr::null_mut();
     loop {
-        // SAFETY: a running function has an active snapshot. This catalog has OIDs, and its rows are of this form.
-        let row =
-            unsafe { &*pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_trigger>(find_row(&catalog, trigger)?) };
+        // SAFETY: this catalog has OIDs, and its rows are of this form.
+        let row = unsafe {
+            let row = find_row(&catalog, trigger, current)?;
+            &*pg_sys::heap_tuple_get_struct::<pg_sys::FormData_pg_trigger>(row)
+        };
         if row.tgparentid == pg_sys::Oid::INVALID {
             return Some(row.tgrelid);
         }

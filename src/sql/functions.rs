@@ -21,7 +21,7 @@ pub const BAND_ARGUMENTS: &[Oid] = &[pg_sys::TEXTOID, pg_sys::INT4OID, pg_sys::J
 pub const TEXT_AND_OPTIONS: &[Oid] = &[pg_sys::TEXTOID, pg_sys::JSONBOID];
 
 /// The hint for a function that is not in the extension's schema.
-const MISSING_FUNCTION_HINT: &str =
+pub const MISSING_FUNCTION_HINT: &str =
     "If the extension is being moved to another schema, try again; or run ALTER EXTENSION pg_simhash UPDATE.";
 
 /// The schema of the extension and of its functions.
@@ -72,21 +72,12 @@ impl ExtensionSchema {
         language == Some(C_LANGUAGE) && extension == Some(extension_of(function)) && extension != Some(Oid::INVALID)
     }
 
-    /// The schema of one of the extension's functions, which is running. An error if the extension in this database,
-    /// which may be older than the library, lacks functions that searches need.
-    pub fn complete(function: Oid) -> Result<Self> {
-        let needed = [(c"simhash_band", BAND_ARGUMENTS), (c"simhash_block", BLOCK_ARGUMENTS)];
-        let is_complete = |own: &Self| needed.iter().all(|(name, types)| own.function(name, types).is_some());
-        Self::from_function(function).filter(is_complete).ok_or_else(|| {
-            let message = "pg_simhash lacks functions here that its library needs";
-            user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message).with_hint(MISSING_FUNCTION_HINT)
-        })
-    }
-
     /// The schema of a command of the extension, whose call is running. An error if [`check_command`] refuses it.
     pub fn of_call(call: Call<'_>) -> Result<Self> {
         check_command(call.function())?;
-        Self::complete(call.function())
+        Self::from_function(call.function()).ok_or_else(|| {
+            user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, "the extension's schema is not known")
+        })
     }
 
     /// The function with this name and exactly these argument types; None if it does not exist.

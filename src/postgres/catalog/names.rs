@@ -106,7 +106,7 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
             crate::interrupts::tick();
             pg_sys::LockDatabaseObject(catalog, object, 0, ACCESS_SHARE);
             pg_sys::PushActiveSnapshot(pg_sys::GetLatestSnapshot());
-            let row = find_row(&catalog_table, object);
+            let row = find_row(&catalog_table, object, pg_sys::GetActiveSnapshot());
             let owner = row.and_then(|row| oid_in(&catalog_table, row, owner_attnum));
             let has_trusted_owner = owner.is_some_and(is_trusted);
             let locked = match row {
@@ -143,11 +143,16 @@ fn lock_catalog_row(catalog: Oid, object: Oid) -> Result<Option<pg_sys::HeapTupl
     }
 }
 
-/// A copy of an object's row, as the active snapshot sees it. A system cache may have a version that was removed.
+/// A copy of an object's row, as a snapshot sees it; null stands for one that sees all that is committed now. A
+/// system cache may have a version that was removed.
 ///
 /// # Safety
-/// There is an active snapshot, and the catalog has OIDs.
-pub(crate) unsafe fn find_row(catalog: &Relation, object: Oid) -> Option<pg_sys::HeapTuple> {
+/// The snapshot is null or registered, and the catalog has OIDs.
+pub(crate) unsafe fn find_row(
+    catalog: &Relation,
+    object: Oid,
+    snapshot: pg_sys::Snapshot,
+) -> Option<pg_sys::HeapTuple> {
     // SAFETY: the caller passes a catalog with an index on its OIDs. The row is copied before the scan ends.
     unsafe {
         let column = pg_sys::get_object_attnum_oid(catalog.oid());
@@ -155,7 +160,6 @@ pub(crate) unsafe fn find_row(catalog: &Relation, object: Oid) -> Option<pg_sys:
         let equal = pg_sys::BTEqualStrategyNumber as pg_sys::StrategyNumber;
         let mut key = pg_sys::ScanKeyData::default();
         pg_sys::ScanKeyInit(&mut key, column, equal, pg_sys::F_OIDEQ.into(), object.into());
-        let snapshot = pg_sys::GetActiveSnapshot();
         let scan = pg_sys::systable_beginscan(catalog.as_ptr(), index, true, snapshot, 1, &mut key);
         let row = pg_sys::systable_getnext(scan);
         let copy = (!row.is_null()).then(|| pg_sys::heap_copytuple(row));

@@ -112,7 +112,7 @@ fn lock_without_waiting(target: Oid) -> Result<()> {
 /// Tries a guard with these arguments on the first row of a table and of each partition.
 fn try_guard(table: &Target, arguments: &Arguments, call: Call<'_>) -> Result<()> {
     check_is_whole(table)?;
-    let schema = ExtensionSchema::complete(call.function())?;
+    let schema = ExtensionSchema::from_function(call.function());
     let searched = Members::read(table.oid, table.oid)?.searched_with_marks(arguments, schema)?;
     // SAFETY: the memory context of the running call outlives the evaluator.
     let evaluator = unsafe { Evaluator::new(TRIGGER_NAME.to_owned(), PgMemoryContexts::CurrentMemoryContext.value()) };

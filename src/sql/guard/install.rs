@@ -155,7 +155,7 @@ impl AskedGuard {
         let among = condition_sql(self.among.as_ref(), relation, AMONG, mark_column.as_deref())?;
         let unless = condition_sql(self.unless.as_ref(), relation, UNLESS, mark_column.as_deref())?;
         let arguments = Arguments { action, criterion, source, mark_column, scope, among, unless };
-        let mut searched = members.searched(&arguments, self.schema)?;
+        let mut searched = members.searched(&arguments, Some(self.schema))?;
         resolve_mark_column(&arguments, relation, &mut searched)?;
         warn_of_unique_index(relation, &scope_columns)?;
         if action == Action::Skip {

@@ -60,7 +60,7 @@ impl Guard {
         for &member in &members.all {
             check_sees_all(&Relation::open(member), scope)?;
         }
-        let searched = members.searched_with_marks(&arguments, ExtensionSchema::complete(function)?)?;
+        let searched = members.searched_with_marks(&arguments, ExtensionSchema::from_function(function))?;
         let secret = identity.secret();
         let Arguments { action, unless, .. } = arguments;
         // The columns of all partitions have the same types.

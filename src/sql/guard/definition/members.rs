@@ -1,17 +1,18 @@
 //! A guarded table and its partitions: which tables they are, and whether a guard can search them.
 
 use pgrx::pg_sys::{self, Oid};
+use pgrx::prelude::*;
 use postgres::catalog::partition::{PartitionTree, check_one_owner};
 use postgres::catalog::relation::{ACCESS_SHARE, Relation, is_foreign, relation_name, relkind_of};
 use postgres::catalog::target::Target;
-use postgres::error::{Explain, Result, not_supported};
+use postgres::error::{Explain, Result, not_supported, user_error};
 
 use super::arguments::Arguments;
 use super::guard_expression::GuardExpressions;
 use super::mark_check::set_mark_columns;
 use super::searched_table::SearchedTable;
 use super::source::check_has_source_of;
-use crate::sql::functions::ExtensionSchema;
+use crate::sql::functions::{BAND_ARGUMENTS, BLOCK_ARGUMENTS, ExtensionSchema, MISSING_FUNCTION_HINT};
 
 /// A guarded table and its partitions, all of them locked.
 pub struct Members {
@@ -53,7 +54,15 @@ impl Members {
 
     /// The tables in `with_rows`, ready to be searched. An error if one of them cannot be searched, or computes the
     /// source in another way than the root.
-    pub fn searched(&self, arguments: &Arguments, schema: ExtensionSchema) -> Result<Vec<SearchedTable>> {
+    pub fn searched(&self, arguments: &Arguments, schema: Option<ExtensionSchema>) -> Result<Vec<SearchedTable>> {
+        let needed = [(c"simhash_band", BAND_ARGUMENTS), (c"simhash_block", BLOCK_ARGUMENTS)];
+        let has_needed = |own: &ExtensionSchema| needed.iter().all(|(name, types)| own.function(name, types).is_some());
+        let Some(schema) = schema.filter(has_needed) else {
+            let message = "pg_simhash lacks functions here that its library needs";
+            return Err(
+                user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_FUNCTION, message).with_hint(MISSING_FUNCTION_HINT)
+            );
+        };
         let root = Relation::open(self.all[0]);
         // Checks the arguments even if there are no partitions. An error names the partitioned table.
         if root.is_partitioned() {
@@ -70,7 +79,11 @@ impl Members {
     }
 
     /// Does what [`Self::searched`] does, and sets the mark column. An error if this column cannot store the marks.
-    pub fn searched_with_marks(&self, arguments: &Arguments, schema: ExtensionSchema) -> Result<Vec<SearchedTable>> {
+    pub fn searched_with_marks(
+        &self,
+        arguments: &Arguments,
+        schema: Option<ExtensionSchema>,
+    ) -> Result<Vec<SearchedTable>> {
         let mut searched = self.searched(arguments, schema)?;
         if let Some(mark) = &arguments.mark_column {
             set_mark_columns(&mut searched, mark)?;

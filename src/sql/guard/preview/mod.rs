@@ -227,7 +227,7 @@ impl Preview {
             among: condition_sql(asked.among.as_ref(), &relation, AMONG, None)?,
             unless: condition_sql(asked.unless.as_ref(), &relation, UNLESS, None)?,
         };
-        let searched = members.searched(&arguments, schema)?;
+        let searched = members.searched(&arguments, Some(schema))?;
         report_common_words(&arguments.criterion, &searched, &evaluator, table)?;
         let (compared_pairs, left_out) = Default::default();
         let pair_limit = i64::from(asked.sample) * MAX_PAIRS_PER_ROW;
