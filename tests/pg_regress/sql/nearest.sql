@@ -83,8 +83,7 @@ SELECT count(*) FROM (SELECT fp FROM copies ORDER BY fp <~> 42 LIMIT 10) AS near
 CREATE FUNCTION restricted() RETURNS bigint STABLE PARALLEL RESTRICTED LANGUAGE plpgsql AS $$ BEGIN RETURN 42; END $$;
 SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0; SET cpu_tuple_cost = 1; SET enable_seqscan = off;
-SELECT plan_lines(query, 'Append') || ': ' || query FROM unnest(ARRAY[
-    'SELECT id FROM parts WHERE tag IN (1, 4) ORDER BY fp <~> (SELECT 42::bigint)',
+SELECT DISTINCT plan_lines(query, 'Append') FROM unnest(ARRAY[
     'SELECT id FROM parts WHERE tag IN (1, 4) ORDER BY fp <~> restricted()',
     'SELECT ARRAY(SELECT id FROM parts WHERE tag IN (1, 4) ORDER BY fp <~> texts.id) FROM texts']) AS query;
 
