@@ -26,7 +26,7 @@ const ENTRIES_A_COMPARISON: u64 = 4;
 /// panics, the confirmation can only be dropped.
 pub struct Confirmation<O> {
     rows: usize,
-    /// Most bytes that the held candidates take.
+    /// Bytes of held candidates beyond which no more are held.
     memory_limit: usize,
     candidates: Candidates,
     outcome: O,

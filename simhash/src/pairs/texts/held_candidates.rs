@@ -29,6 +29,7 @@ pub struct HeldCandidates {
     memory: usize,
 }
 
+/// A candidate whose features are in memory.
 pub struct HeldCandidate {
     pub position: u32,
     pub sketch: DifferenceSketch,
@@ -63,12 +64,14 @@ impl HeldCandidate {
 }
 
 impl Chain {
+    /// Whether the next candidate is compared only with those that the [`PrefixIndex`] finds.
     pub fn is_large(self) -> bool {
         self.len > MAX_IN_CHAIN
     }
 }
 
 impl HeldCandidates {
+    /// Holds no candidate yet.
     pub fn new(candidates: &Candidates, tick: &dyn Fn()) -> Result<Self> {
         let mut chains = Vec::new();
         for buckets in &candidates.buckets {
@@ -77,6 +80,7 @@ impl HeldCandidates {
         Ok(Self { candidates: Vec::new(), features: Vec::new(), chains, before: Vec::new(), prefixes: None, memory: 0 })
     }
 
+    /// Holds the candidate at a position.
     pub fn push(
         &mut self,
         position: usize,
@@ -128,10 +132,12 @@ impl HeldCandidates {
         Ok(())
     }
 
+    /// Bytes that the candidates, their features and their prefixes take.
     pub fn memory(&self) -> usize {
         self.memory + self.prefixes.as_ref().map_or(0, PrefixIndex::memory)
     }
 
+    /// Forgets the candidates, for the next pass.
     pub fn clear(&mut self, candidates: &Candidates, tick: &dyn Fn()) {
         ticking(self.features.drain(..), tick).for_each(drop);
         for held in ticking(self.candidates.drain(..), tick) {
