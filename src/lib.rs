@@ -20,8 +20,9 @@ pgrx::pg_module_magic!(name, version);
 pub extern "C-unwind" fn _PG_init() {
     turn_off_backtraces();
     sql::version::check_script();
-    postgres::running_statement::initialise();
+    // This may fail, and is then called again. A hook that was set before would have itself as the previous one.
     sql::search::path::initialise();
+    postgres::running_statement::initialise();
     postgres::reserve_hooks::initialise();
 }
 

@@ -57,9 +57,23 @@ pub(crate) fn across_errors<T: Copy>(run: impl FnOnce() -> T + Copy) -> T {
     }
 }
 
-/// Whether a value of Rust has taken the reserve, so that the statement should end with an error.
+/// Whether a value of Rust has taken the reserve, and there is no memory for another one: so the statement should end
+/// with an error.
 pub(crate) fn is_taken() -> bool {
+    if IS_TAKEN.load(Relaxed) {
+        refill();
+    }
     IS_TAKEN.load(Relaxed)
+}
+
+/// Allocates the reserve, unless it is there or there is no memory.
+fn refill() {
+    if HELD.load(Relaxed).is_null() {
+        // SAFETY: the layout has a size.
+        let held = unsafe { System.alloc(RESERVE) };
+        HELD.store(held, Relaxed);
+        IS_TAKEN.fetch_and(held.is_null(), Relaxed);
+    }
 }
 
 /// While it is on PostgreSQL's stack of callbacks, it frees the reserve if PostgreSQL raises an error because memory is
@@ -69,11 +83,7 @@ struct ReserveCallback(ErrorContextCallback);
 impl ReserveCallback {
     /// Allocates the reserve, if there is memory.
     fn prepare() -> Self {
-        if HELD.load(Relaxed).is_null() {
-            // SAFETY: the layout has a size.
-            HELD.store(unsafe { System.alloc(RESERVE) }, Relaxed);
-            IS_TAKEN.store(false, Relaxed);
-        }
+        refill();
         Self(ErrorContextCallback { previous: null_mut(), callback: Some(free_if_out_of_memory), arg: null_mut() })
     }
 
