@@ -20,10 +20,9 @@ pgrx::pg_module_magic!(name, version);
 pub extern "C-unwind" fn _PG_init() {
     turn_off_backtraces();
     sql::version::check_script();
-    // This may fail, and is then called again. A hook that was set before would have itself as the previous one.
     sql::search::path::initialise();
-    postgres::running_statement::initialise();
-    postgres::reserve_hooks::initialise();
+    // If anything fails, this function is called again. So these hooks, which would call themselves then, are set last.
+    postgres::statement_hooks::initialise();
 }
 
 /// Turns off Rust's backtraces in this library, whatever `RUST_BACKTRACE` says. pgrx would show them to users in the

@@ -3,7 +3,7 @@
 use pgrx::pg_sys::panic::ErrorReportWithLevel;
 
 use super::error::out_of_memory;
-use super::reserve::is_taken;
+use super::reserve::is_memory_out;
 
 /// Whether an interrupt has raised the error: the statement is cancelled, or the session is terminated. Only the name
 /// of the function that raised it is certain, because other code can use its SQLSTATE.
@@ -14,7 +14,7 @@ pub fn is_interrupt(report: &ErrorReportWithLevel) -> bool {
 /// Checks for interrupts, so that the user can cancel, and whether memory is out. Each long loop calls this; the
 /// algorithm gets it as `tick`.
 pub fn tick() {
-    if is_taken() {
+    if is_memory_out() {
         out_of_memory();
     }
     pgrx::check_for_interrupts!();

@@ -8,14 +8,14 @@
 //! - Tables: [`catalog`] models the catalogs, and locks the names in statements against renaming; [`planner`] works
 //!   with the planner; [`heap`] reads rows; [`row_movement`] recognises rows that an UPDATE moves to another partition.
 //! - Statements: [`spi`] and [`query`] run them; [`owner`] runs code with the rights of a table's owner,
-//!   [`subtransaction`] in a subtransaction; [`settings`] reads and changes settings.
+//!   [`subtransaction`] in a subtransaction; [`settings`] reads and changes settings; [`statement_hooks`] sees each
+//!   statement.
 //! - Names: [`encoding`] represents names and commands in the server's encoding as strings; [`server_string`] converts
 //!   them.
 //! - Errors: [`error`] makes errors and notices, [`raised`] raises errors with fields that pgrx lacks, and
 //!   [`interrupts`] lets users cancel.
 //! - Values: [`json`] writes JSON and converts `jsonb`, [`ordering`] compares values of any type, [`list`] reads lists;
-//!   [`memory`] adds to collections, with an error if memory is short; [`reserve`] keeps some for then, by means of
-//!   [`reserve_hooks`].
+//!   [`memory`] adds to collections, with an error if memory is short, and [`reserve`] keeps some for then.
 //! - [`ffi`] declares what pgrx does not bind, or binds by functions of its own.
 
 // Bindings of versions before 19 need casts and mutable references that are unnecessary here: there, the numbers of
@@ -44,13 +44,13 @@ pub mod planner;
 pub mod query;
 pub mod raised;
 pub mod reserve;
-pub mod reserve_hooks;
 pub mod row_expression;
 pub mod row_movement;
 pub mod running_statement;
 pub mod server_string;
 pub mod settings;
 pub mod spi;
+pub mod statement_hooks;
 pub mod subtransaction;
 pub mod text;
 pub mod text_identity;

@@ -58,8 +58,8 @@ pub(crate) fn across_errors<T: Copy>(run: impl FnOnce() -> T + Copy) -> T {
 }
 
 /// Whether a value of Rust has taken the reserve, and there is no memory for another one: so the statement should end
-/// with an error.
-pub(crate) fn is_taken() -> bool {
+/// with an error. Allocates the reserve if there is.
+pub(crate) fn is_memory_out() -> bool {
     if IS_TAKEN.load(Relaxed) {
         refill();
     }

@@ -1,7 +1,8 @@
 //! What the statement that fires a trigger may do to other rows. A trigger's call does not tell it.
 //!
-//! A hook notes what each statement may do, by the memory context of its executor, until this is freed. It misses the
-//! statement that loads the library, and those that run it. COPY and logical replication run no statement.
+//! A [hook](super::statement_hooks) notes what each statement may do, by the memory context of its executor, until this
+//! is freed. It misses the statement that loads the library, and those that run it. COPY and logical replication run no
+//! statement.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,7 +11,6 @@ use pgrx::pg_sys::OnConflictAction::{ONCONFLICT_NONE, ONCONFLICT_NOTHING};
 use pgrx::pg_sys::{ActivePortal, CmdType, MemoryContext, ModifyTable, NodeTag, Plan, PlannedStmt, PortalData};
 use pgrx::prelude::*;
 
-use super::ffi::standard_ExecutorRun;
 use super::list::nodes;
 use super::memory::OnDrop;
 
@@ -26,19 +26,14 @@ pub struct Effects {
 thread_local! {
     /// The running statements that have effects, each by the memory context of its executor.
     static STATEMENTS: RefCell<Vec<(MemoryContext, Effects)>> = const { RefCell::new(Vec::new()) };
-    static PREVIOUS_HOOK: Cell<pg_sys::ExecutorRun_hook_type> = const { Cell::new(None) };
     /// When the client's statement began that has loaded the library.
     static LOADING_STATEMENT_START: Cell<pg_sys::TimestampTz> = const { Cell::new(0) };
 }
 
-/// Sets the hook that notes statements. Called once, when the library is loaded.
-pub fn initialise() {
-    // SAFETY: the library is loaded by one thread, and is never unloaded.
-    unsafe {
-        LOADING_STATEMENT_START.set(pg_sys::GetCurrentStatementStartTimestamp());
-        PREVIOUS_HOOK.set(pg_sys::ExecutorRun_hook);
-        pg_sys::ExecutorRun_hook = Some(note_and_run);
-    }
+/// Notes that the running statement has loaded the library.
+pub(crate) fn note_loading() {
+    // SAFETY: the function only reads a variable.
+    LOADING_STATEMENT_START.set(unsafe { pg_sys::GetCurrentStatementStartTimestamp() });
 }
 
 /// What the statement with this executor's memory context may do; for COPY, this is the context in which it runs. Of
@@ -121,28 +116,13 @@ unsafe fn modify_tables<'a>(statement: &PlannedStmt) -> impl Iterator<Item = &'a
     }
 }
 
-/// Notes and runs a statement. PostgreSQL's errors may pass through: nothing in this function needs to be dropped.
-unsafe extern "C-unwind" fn note_and_run(
-    query: *mut pg_sys::QueryDesc,
-    direction: pg_sys::ScanDirection::Type,
-    count: u64,
-    #[cfg(not(any(feature = "pg18", feature = "pg19")))] execute_once: bool,
-) {
-    // SAFETY: PostgreSQL passes a statement that is ready to run, and what the other functions expect.
-    unsafe {
-        note_statement(query);
-        let run_query = PREVIOUS_HOOK.get().unwrap_or(standard_ExecutorRun);
-        #[cfg(not(any(feature = "pg18", feature = "pg19")))]
-        run_query(query, direction, count, execute_once);
-        #[cfg(any(feature = "pg18", feature = "pg19"))]
-        run_query(query, direction, count);
-    }
-}
-
-/// Notes what a statement may do, until its executor's memory is freed.
+/// Notes what a statement may do, until its executor's memory is freed. Its errors are PostgreSQL's.
+///
+/// # Safety
+/// The statement is valid and ready to run.
 #[pg_guard]
-unsafe extern "C-unwind" fn note_statement(query: *mut pg_sys::QueryDesc) {
-    // SAFETY: PostgreSQL passes a valid statement that is ready to run.
+pub(crate) unsafe extern "C-unwind" fn note_statement(query: *mut pg_sys::QueryDesc) {
+    // SAFETY: the caller passes a valid statement.
     let (memory, effects) = unsafe { ((*(*query).estate).es_query_cxt, planned_effects(&*(*query).plannedstmt)) };
     // A cursor runs its statement several times, so it may be noted already.
     let is_noted = || STATEMENTS.with_borrow(|statements| statements.iter().any(|(noted, _)| *noted == memory));

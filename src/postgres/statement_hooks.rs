@@ -1,4 +1,5 @@
-//! Hooks by which the [`reserve`](super::reserve) is there while PostgreSQL plans and runs statements of any kind.
+//! Hooks for all statements that PostgreSQL plans and runs: the [`reserve`](super::reserve) is there meanwhile, and
+//! [`running_statement`](super::running_statement) notes what they may do.
 
 use std::cell::Cell;
 use std::ffi::{c_char, c_int};
@@ -7,6 +8,7 @@ use pgrx::pg_sys;
 
 use super::ffi::{standard_ExecutorRun, standard_ProcessUtility, standard_planner};
 use super::reserve::across_errors;
+use super::running_statement::{note_loading, note_statement};
 
 thread_local! {
     static PREVIOUS_PLANNER: Cell<pg_sys::planner_hook_type> = const { Cell::new(None) };
@@ -14,8 +16,9 @@ thread_local! {
     static PREVIOUS_UTILITY: Cell<pg_sys::ProcessUtility_hook_type> = const { Cell::new(None) };
 }
 
-/// Sets the hooks. Called once, when the library is loaded, after other hooks of this library: so they are within.
+/// Sets the hooks. Called once, when the library is loaded, after everything that may fail.
 pub fn initialise() {
+    note_loading();
     // SAFETY: the library is loaded by one thread, and is never unloaded.
     unsafe {
         PREVIOUS_PLANNER.set(pg_sys::planner_hook);
@@ -53,6 +56,7 @@ unsafe extern "C-unwind" fn run(
     let next = PREVIOUS_RUN.get().unwrap_or(standard_ExecutorRun);
     // SAFETY: these are PostgreSQL's arguments.
     across_errors(|| unsafe {
+        note_statement(query);
         #[cfg(not(any(feature = "pg18", feature = "pg19")))]
         next(query, direction, count, execute_once);
         #[cfg(any(feature = "pg18", feature = "pg19"))]
