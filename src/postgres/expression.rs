@@ -398,11 +398,16 @@ impl Expression {
         unsafe { Self::new(pg_sys::eval_const_expressions(std::ptr::null_mut(), self.as_ptr())) }.unwrap_or(self)
     }
 
-    /// The expression with other expressions in place of some columns of its table, which are given by attnum.
+    /// The expression with other expressions in place of some columns of its table, which are given by attnum. An
+    /// expression that has the whole row stays as it is.
     pub fn with_columns_replaced(self, replacements: impl Iterator<Item = (i16, Self)>) -> Self {
+        // Column 0 is the whole row.
+        if self.own_columns().contains(&0) {
+            return self;
+        }
         // A column without a replacement stays as it is: its varno changes to itself.
         let unmatched = pg_sys::ReplaceVarsNoMatchOption::REPLACEVARS_CHANGE_VARNO;
-        // SAFETY: the list is made here, of valid expressions. Without whole rows, no range table entry is needed.
+        // SAFETY: the list is made here, of valid expressions. Without the whole row, no range table entry is needed.
         unsafe {
             let mut targets = std::ptr::null_mut();
             for (attnum, replacement) in replacements {
