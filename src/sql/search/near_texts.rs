@@ -3,6 +3,7 @@
 
 use pgrx::pg_sys;
 use postgres::expression::Expression;
+use postgres::interrupts::tick;
 use postgres::planner::base_relation::{BaseRelation, Condition, Outer};
 use simhash::criterion::TextCriterion;
 use simhash::fingerprint::options::Options;
@@ -60,6 +61,7 @@ impl TextCondition {
             let whole = condition.expression;
             let parts = if includes_parts { whole.parts() } else { vec![whole] };
             for part in parts {
+                tick();
                 let Some(near) = NearTexts::read(part) else { continue };
                 let [a, b] = near.texts;
                 for (text, query) in [(a, b), (b, a)] {

@@ -7,6 +7,7 @@ use std::cell::Cell;
 
 use pgrx::guc::{GucContext, GucFlags, GucRegistry, GucSetting};
 use pgrx::prelude::*;
+use postgres::interrupts::tick;
 use postgres::planner::base_relation::BaseRelation;
 use postgres::planner::row_estimate::ConditionEstimate;
 use postgres::planner::semi_join::set_semi_join_hook;
@@ -59,6 +60,7 @@ unsafe extern "C-unwind" fn offer_scans(
             pg_sys::ffi::pg_guard_ffi_boundary(|| previous(root, relation, number, entry));
         }
         if let Some(relation) = BaseRelation::new(root, relation, entry) {
+            tick();
             let conditions = DistanceCondition::all_of(relation);
             let texts = TextPaths::of(relation);
             warn_of_other_passages(relation);
