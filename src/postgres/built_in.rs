@@ -43,6 +43,17 @@ const REFUSED_IMMUTABLE: [u32; 14] = {
     ]
 };
 
+/// The stable input functions of literals that are allowed: what they return depends on settings and on the labels of
+/// enums, but on no name of an object.
+#[rustfmt::skip]
+const ALLOWED_INPUT: [u32; 11] = {
+    use pg_sys::*;
+    [
+        F_DATE_IN, F_TIME_IN, F_TIMETZ_IN, F_TIMESTAMP_IN, F_TIMESTAMPTZ_IN, F_INTERVAL_IN, F_CASH_IN, F_XML_IN,
+        F_ENUM_IN, F_RANGE_IN, F_MULTIRANGE_IN,
+    ]
+};
+
 /// The functions about the writer of a new row, which are allowed by [`DependsOn::RowAndWriter`].
 const ALLOWED_OF_WRITER: [u32; 4] = [
     pg_sys::F_CURRENT_SETTING_TEXT,
@@ -119,11 +130,14 @@ fn foreign_code_of_node(
 /// Whether a function, if PostgreSQL ships it, depends on nothing else than `depends_on`.
 fn is_allowed_function(function: Oid, depends_on: DependsOn) -> bool {
     let is_in = |list: &[u32]| list.contains(&function.to_u32());
-    // SAFETY: func_volatile looks up a system cache; the function is in a valid expression.
-    let is_immutable = || unsafe { pg_sys::func_volatile(function) } as u8 == pg_sys::PROVOLATILE_IMMUTABLE;
     is_in(&ALLOWED_STABLE)
         || depends_on == DependsOn::RowAndWriter && is_in(&ALLOWED_OF_WRITER)
-        || is_immutable() && !is_in(&REFUSED_IMMUTABLE)
+        || is_immutable(function) && !is_in(&REFUSED_IMMUTABLE)
+}
+
+fn is_immutable(function: Oid) -> bool {
+    // SAFETY: func_volatile looks up a system cache; the function exists.
+    unsafe { pg_sys::func_volatile(function) as u8 == pg_sys::PROVOLATILE_IMMUTABLE }
 }
 
 /// Whether PostgreSQL ships a function, an operator or a type, so that nobody can drop it.
@@ -136,6 +150,26 @@ pub fn is_allowed_type(data_type: Oid) -> bool {
     // SAFETY: look-ups in system caches.
     let (is_enum, element) = unsafe { (pg_sys::type_is_enum(data_type), pg_sys::get_element_type(data_type)) };
     is_built_in(data_type) || is_enum || element != Oid::INVALID && is_allowed_type(element)
+}
+
+/// Whether a literal of a type may be read: by PostgreSQL's own code, to the same value in every session that has the
+/// same settings. A text search configuration is read too, and then refused unless PostgreSQL ships it.
+pub fn is_allowed_literal(data_type: Oid) -> bool {
+    matches!(data_type, pg_sys::REGCONFIGOID | pg_sys::REGDICTIONARYOID)
+        || is_allowed_type(data_type) && has_allowed_input(data_type)
+}
+
+fn has_allowed_input(data_type: Oid) -> bool {
+    let (mut input, mut argument) = (Oid::INVALID, Oid::INVALID);
+    // SAFETY: look-ups in system caches; the type exists.
+    let element = unsafe {
+        pg_sys::getTypeInputInfo(data_type, &mut input, &mut argument);
+        pg_sys::get_element_type(data_type)
+    };
+    if element != Oid::INVALID {
+        return has_allowed_input(element);
+    }
+    is_immutable(input) || ALLOWED_INPUT.contains(&input.to_u32())
 }
 
 /// Whether a node of this type is a text search configuration or dictionary, but not a constant that PostgreSQL ships.

@@ -1,4 +1,5 @@
-//! The literals in quotes of an expression. Literals of PostgreSQL's own types are read, and others are refused unread.
+//! The literals in quotes of an expression. Literals of PostgreSQL's own types are read, unless they are names of objects,
+//! and others are refused unread.
 //!
 //! PostgreSQL reads a literal while it parses an expression, by the input function of its type and the CHECK of each
 //! domain in it. That may be anybody's code, and runs before there is a tree that could be refused. So the parser gets
@@ -9,7 +10,7 @@ use std::ffi::{c_int, c_void};
 use pgrx::pg_sys::{self, NodeTag, Oid};
 use pgrx::prelude::*;
 
-use crate::built_in::is_allowed_type;
+use crate::built_in::is_allowed_literal;
 use crate::ffi::guarded;
 use crate::list::nodes;
 use crate::memory::push;
@@ -19,7 +20,7 @@ use crate::memory::push;
 pub struct Literals {
     /// Constants of the type `unknown`. The parameter -1 stands for the first one, -2 for the second one.
     values: Vec<*mut pg_sys::Const>,
-    /// The type of the first literal that is refused, because other code than PostgreSQL's own may read such literals.
+    /// The type of the first literal that is refused.
     pub refused: Option<Oid>,
 }
 
@@ -163,7 +164,7 @@ unsafe extern "C-unwind" fn literal_of(
     // SAFETY: the parser passes its state, which has the literals, and a parameter that stands for one of them.
     unsafe {
         let literals = &mut *(*state).p_ref_hook_state.cast::<Literals>();
-        if !is_allowed_type(data_type) {
+        if !is_allowed_literal(data_type) {
             literals.refused.get_or_insert(data_type);
             return pg_sys::makeNullConst(data_type, -1, Oid::INVALID).cast();
         }

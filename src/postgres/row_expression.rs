@@ -104,8 +104,9 @@ fn parse(table: &Relation, sql: &str, argument: Argument<'_>, kind: Kind) -> Res
         }
         pg_sys::free_parsestate(state);
         if let Some(refused) = literals.and_then(|literals| literals.refused) {
-            return Err(not_supported(format!("cannot use type {} in {name}", type_name(refused)?))
-                .with_detail("To read a literal of this type, PostgreSQL may run other code than its own."));
+            return Err(not_supported(format!("cannot use type {} in {name}", type_name(refused)?)).with_detail(
+                "To read a literal of this type, PostgreSQL may run other code than its own, or look up a name.",
+            ));
         }
         Expression::new(tree).ok_or_else(not_one_expression)
     })
