@@ -44,6 +44,11 @@ pub fn with_fixed_times<T>(run: impl FnOnce() -> T) -> T {
     with_settings(TIME_SETTINGS.into_iter(), run)
 }
 
+/// Calls `run` without messages to the client, except errors.
+pub fn without_messages<T>(run: impl FnOnce() -> T) -> T {
+    with_settings([(c"client_min_messages", c"error")].into_iter(), run)
+}
+
 fn with_settings<T>(settings: impl Iterator<Item = Setting>, run: impl FnOnce() -> T) -> T {
     restoring_settings(|| {
         // Setting TimeZone reads a file, which takes as long as checking many rows. So set only what differs.

@@ -94,7 +94,7 @@ FROM unnest(ARRAY[
     'ARRAY[body]::app.word[] IS NULL', 'words = ''{}''', 'pair = ROW(''a'', ''b'')::app.pair', 'range @> body',
     'isempty(range)',
     '''[a,b)''::app.words @> body', 'to_json(status) IS NULL', 'status::json IS NULL', 'status::text = ''new''',
-    'body::app.status = ''new''', 'domain_in(body::cstring, ''app.word''::regtype, -1) IS NULL',
+    'body::app.status = ''new''', 'domain_in(body::cstring, 1::oid, -1) IS NULL',
     'xmlforest(raw)::text LIKE ''%AQ==%''', 'to_tsvector(body) @@ ''run''::tsquery', 'body::timestamptz > now()',
     'at::text = body', 'concat(id, body) = body', 'random() > .5', 'clock_timestamp() > at',
     'to_regclass(body) IS NULL',
@@ -154,7 +154,7 @@ SELECT condition, app.error(format('SELECT public.simhash_guard(''app.stated'', 
 FROM unnest(ARRAY['app.is_confirmed(state)', 'state OPERATOR(app.===) ''x''', 'state OPERATOR(app.====) ''x''',
     'app.confirmed(state)', 'length(state) > 5 AND app.is_confirmed(id)', 'state COLLATE app.folded = ''x''',
     'state || id = ''x''', 'to_jsonb(state) IS NULL', 'quote_literal(id) = ''x''',
-    'satisfies_hash_partition(''app.stated''::regclass, 2, 0, id)', 'to_tsvector(state) = ''''', 'random() < 0',
+    'satisfies_hash_partition(1::oid, 2, 0, id)', 'to_tsvector(state) = ''''', 'random() < 0',
     'xpath_exists(''x'', query_to_xml(''SELECT 1'', true, true, ''''))']) AS condition;
 CREATE OR REPLACE TRIGGER zzz_simhash_guard BEFORE INSERT ON app.stated FOR EACH ROW EXECUTE FUNCTION
     public.simhash_dedup('reject', '{}', 'body', '', '', '', 'state OPERATOR(app.====) ''x''');
@@ -207,24 +207,25 @@ SELECT error FROM public.simhash_guards() WHERE target = 'app.secret'::regclass;
 SET ROLE regress_owner; GRANT UPDATE (reader) ON app.secret TO regress_writer; SET ROLE regress_writer;
 SELECT app.error($$UPDATE app.secret SET reader = 'me' WHERE id = 1$$) AS update;
 RESET ROLE;
--- The expression of a unique index is not evaluated on stored rows.
+-- The expression of a unique index is not evaluated on stored rows. A NOTICE about a stored row is not for all.
 SET ROLE regress_owner;
 CREATE FUNCTION app.key(secret text) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT secret';
 CREATE UNIQUE INDEX ON app.secret (app.key(secret));
 CREATE OR REPLACE FUNCTION app.key(secret text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
     $$ BEGIN IF secret <> '' THEN RAISE '%', secret; END IF; RETURN secret; END $$;
-SELECT simhash_guard('app.secret', among => '');
+SELECT simhash_guard('app.secret', among => $$num_nulls(to_tsvector('simple', repeat(replace(secret, ' ', ''), 300))) < 2$$);
 SET ROLE regress_writer;
 SELECT app.error($$INSERT INTO app.secret (id, body) VALUES (2, 'one text of several words')$$) AS key;
 RESET ROLE;
 
--- 6. Some literals run code. They are refused before it runs.
+-- 6. Some literals run code, or look up a name, which may mean something else later. They are refused unread.
 SET ROLE regress_owner;
 CREATE FUNCTION app.report_run(content text) RETURNS boolean LANGUAGE plpgsql AS
     $$ BEGIN RAISE WARNING '% runs the check of %', current_user, content; RETURN true; END $$;
 CREATE DOMAIN app.checked AS text CHECK (app.report_run(value));
 CREATE TYPE app.boxed AS (content app.checked);
-SELECT app.error($$SELECT public.simhash_guard('app.stated', unless => 'state = (''(x)''::app.boxed).content')$$);
+SELECT app.error(format('SELECT public.simhash_guard(''app.stated'', unless => %L)', unless)) FROM unnest(ARRAY[
+    $$state = ('(x)'::app.boxed).content$$, $$'x'::regrole IS NULL$$, $$'{x}'::regclass[] IS NULL$$]) AS unless;
 CREATE OR REPLACE TRIGGER zzz_simhash_guard BEFORE INSERT OR UPDATE ON app.stated FOR EACH ROW EXECUTE FUNCTION
     public.simhash_dedup('reject', '{}', 'body', '', '', '', 'state = (''(x)''::app.boxed).content');
 RESET ROLE;

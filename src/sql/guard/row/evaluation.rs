@@ -18,7 +18,7 @@ use postgres::error::{Result, raise};
 use postgres::heap::prepared_expression::PreparedExpression;
 use postgres::heap::row::{Row, TableSlot};
 use postgres::raised::raise_without_values;
-use postgres::settings::with_fixed_times;
+use postgres::settings::{with_fixed_times, without_messages};
 use postgres::text::TextArgument;
 
 use crate::sql::guard::definition::distribution::name_without_shard;
@@ -157,7 +157,7 @@ impl Evaluator {
     /// returns, and must not evaluate the expression again.
     ///
     /// If the current user may not read the stored rows of the table, an error about a stored row keeps its SQLSTATE,
-    /// and the message says only which guard has failed.
+    /// and the message says only which guard has failed; other messages are not sent.
     fn with_value<T>(
         &self,
         expression: &GuardExpression,
@@ -177,9 +177,11 @@ impl Evaluator {
         }
         let (table, guard) = (name_without_shard(&Relation::open(expression.table))?, &self.guard);
         let message = || format!("guard \"{guard}\" of table \"{table}\" cannot evaluate an expression on another row");
-        Ok(PgTryBuilder::new(AssertUnwindSafe(|| evaluate_stored().unwrap_or_else(|error| raise(error))))
-            .catch_others(|error| raise_without_values(error, message()))
-            .execute())
+        Ok(PgTryBuilder::new(AssertUnwindSafe(|| {
+            without_messages(evaluate_stored).unwrap_or_else(|error| raise(error))
+        }))
+        .catch_others(|error| raise_without_values(error, message()))
+        .execute())
     }
 
     /// Makes an expression ready to be evaluated. Call this under the settings of the evaluation: it folds constants.
