@@ -104,6 +104,11 @@ BEGIN
         RAISE 'column "%" of table "%" is not NOT NULL with a unique index of its own', key, table_name
             USING ERRCODE = 'invalid_parameter_value', HINT = 'Pass a primary key of one column.';
     END IF;
+    IF EXISTS (SELECT FROM pg_attribute
+               WHERE attrelid = target::oid AND attname IN (fingerprint, key) AND attgenerated <> '') THEN
+        RAISE 'columns "%" and "%" of table "%" must not be generated', fingerprint, key, table_name
+            USING ERRCODE = 'feature_not_supported', HINT = 'A generated column has no value yet in a trigger.';
+    END IF;
     EXECUTE format('CREATE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS %L',
                    trigger_name, format($body$
 #variable_conflict use_column

@@ -367,6 +367,14 @@ class Inserts(Fingerprints):
             with self.assertRaisesRegex(psycopg.errors.InvalidParameterValue, f'column "{key}" of table "tenants"'):
                 self.connection.execute(f"SELECT simhash_keep_out('tenants', 'simhash', '{key}')")
 
+    def test_generated_column(self):
+        """A trigger does not see the values of generated columns, so a guard of one is refused."""
+        self.connection.execute(
+            "CREATE TABLE hashes (id bigint PRIMARY KEY, hash bigint, simhash bigint GENERATED ALWAYS AS (hash + 1) STORED)"
+        )
+        with self.assertRaisesRegex(psycopg.errors.FeatureNotSupported, "must not be generated"):
+            self.connection.execute("SELECT simhash_keep_out('hashes', 'simhash', 'id')")
+
     def test_skip(self):
         """In partitions of a table with other names, without the functions in the search_path."""
         self.connection.execute("""
