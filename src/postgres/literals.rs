@@ -1,5 +1,5 @@
-//! The literals in quotes of an expression. Literals of PostgreSQL's own types are read, unless they are names of objects,
-//! and others are refused unread.
+//! The literals in quotes of an expression. Literals of PostgreSQL's own types are read, unless they name objects.
+//! Others are refused unread.
 //!
 //! PostgreSQL reads a literal while it parses an expression, by the input function of its type and the CHECK of each
 //! domain in it. That may be anybody's code, and runs before there is a tree that could be refused. So the parser gets

@@ -369,9 +369,7 @@ class Inserts(Fingerprints):
 
     def test_generated_column(self):
         """A trigger does not see the values of generated columns, so a guard of one is refused."""
-        self.connection.execute(
-            "CREATE TABLE hashes (id bigint PRIMARY KEY, hash bigint, simhash bigint GENERATED ALWAYS AS (hash + 1) STORED)"
-        )
+        self.connection.execute("CREATE TABLE hashes (id int PRIMARY KEY, simhash int GENERATED ALWAYS AS (1) STORED)")
         with self.assertRaisesRegex(psycopg.errors.FeatureNotSupported, "must not be generated"):
             self.connection.execute("SELECT simhash_keep_out('hashes', 'simhash', 'id')")
 

@@ -15,8 +15,9 @@ use crate::text::tokens::{TokenSink, tokenize};
 /// A number is one run of digits, or several with a single character of [`JOINERS`] between two of them: 12.50,
 /// 2026-01-12, 10.0.0.1. A line may end after a dash between them. Letters after a digit do not count, so 128GB is 128
 /// GB. Letters before the first digit of a word are a part of the number, as in A15, unless the number has a point or a
-/// comma, as in v1.2.3 and EUR12.50. A minus sign belongs to the number unless a word, a number or another dash is
-/// directly before the sign: "from -5" has -5, and gpt-4 has 4.
+/// comma, as in v1.2.3 and EUR12.50. A minus sign belongs to the number, also before a currency sign, unless a word, a
+/// number or another dash is directly before the minus sign: "from -5" has -5, -$5 is -5, and gpt-4 has 4. A decimal
+/// may lack its zero: .5 is 0.5.
 ///
 /// Whole numbers are compared by groups of three digits, whatever separates them. So 12000 is 12,000 and 12 000, and a
 /// text in which 15 and 128 follow each other agrees with one in which a comma is between them. A group of three digits
@@ -42,6 +43,9 @@ const ARABIC_THOUSANDS_SEPARATOR: char = '\u{66c}';
 const DASHES: [char; 5] = ['-', '\u{2010}', '\u{2012}', '\u{2013}', '\u{2212}'];
 /// The joiners that may stand between groups of three digits.
 const GROUP_SEPARATORS: [char; 5] = [',', '.', '\'', '\u{2019}', '_'];
+/// What may stand before a decimal without its zero, beside dashes and the signs of currencies. After anything else, a
+/// point or a comma ends what is before it.
+const BEFORE_POINT: &str = " \t\n\r\u{c}([{<>=~+*/\u{b1}\u{d7}\u{2248}\u{2264}\u{2265}";
 /// The mark of a group of three digits that is apart from the number before it.
 const APART: char = '|';
 
@@ -152,14 +156,20 @@ impl<F: FnMut(&str) -> Result<()>> NumberSink<'_, F> {
         if number.is_empty() {
             return Ok(());
         }
-        let before = &self.normal[..self.letters.start];
+        let mut before = &self.normal[..self.letters.start];
         let has_word = |between: &str| between.chars().any(|c| [WORD, SPACELESS].contains(&kind(c.into())));
         let is_apart = self.last_end.replace(number.end).is_some_and(|end| has_word(&before[end..]));
-        let (letters, written) = (&self.normal[self.letters.clone()], with_latin_separators(&self.normal[number])?);
+        let (letters, mut written) = (&self.normal[self.letters.clone()], with_latin_separators(&self.normal[number])?);
+        if let Some(before_point) = before_point(before).filter(|_| letters.is_empty()) {
+            before = before_point;
+            let decimals = written.to_mut();
+            decimals.try_reserve(2)?;
+            decimals.insert_str(0, "0.");
+        }
         self.canonical.clear();
         self.canonical.try_reserve(letters.len() + 2 * written.len() + 2)?;
         // A dash between a word or a number and this number is a hyphen.
-        let mut backwards = before.chars().rev();
+        let mut backwards = before.strip_suffix(is_currency_sign).unwrap_or(before).chars().rev();
         let is_negative = backwards.next().is_some_and(|c| DASHES.contains(&c))
             && backwards.next().is_none_or(|c| kind(c.into()) == SEPARATOR && !DASHES.contains(&c));
         self.canonical.extend(is_negative.then_some('-'));
@@ -170,6 +180,17 @@ impl<F: FnMut(&str) -> Result<()>> NumberSink<'_, F> {
         }
         (self.emit)(&self.canonical)
     }
+}
+
+/// What is before the point of a decimal without its zero; None if no such point is at the end of the text.
+fn before_point(text: &str) -> Option<&str> {
+    let may_precede = |c| BEFORE_POINT.contains(c) || DASHES.contains(&c) || is_currency_sign(c);
+    let before = text.strip_suffix(['.', ',', ARABIC_DECIMAL_SEPARATOR, ARABIC_THOUSANDS_SEPARATOR])?;
+    before.chars().next_back().is_none_or(may_precede).then_some(before)
+}
+
+fn is_currency_sign(c: char) -> bool {
+    matches!(c, '$' | '\u{a2}'..='\u{a5}' | '\u{e3f}' | '\u{20a0}'..='\u{20cf}')
 }
 
 /// A number as it is written, with a point and commas in place of the separators of Arabic and Persian.
@@ -253,10 +274,11 @@ mod tests {
             12v 3a|12 v 3 a  6x1,5l|6 x 1,5 l  15pro|15 pro  12.50eur|eur12.50  v1.2.3|1.2.3  12 000,50|12.000,50  \
             12000|12 000  -12 000|-12,000  5 and 12|5 12  7 a 345.50|7 b, 345,50  \
             2010-\n2012|2010-2012  15 128gb|15, 128 gb  1/2|1\u{2044}2  1\u{a0}500\u{202f}000|1500000  \
-            12\u{66b}50|12.50  12\u{66c}000\u{66b}5|12 000,5";
+            12\u{66b}50|12.50  .5|0.5  x <,5|x < 0.5  -$.50|$-0.50  \u{66b}5|0.5  -$5|-5  \u{2212}\u{20ac}500|-500  12\u{66c}000\u{66b}5|12 000,5";
         let other = "12.50|50.12  2026-01-12|2026-12-01  1.2.3|1.3.2  -5|5  1.500|1500  1 2|2 1  12|1 2  12:30|12.30  \
             10.0.0.1 10.0.0.7|10.0.0.7 10.0.0.1  12 of 345|12345 of  12 of 345|12 345 of  \
-            a15|a51  a15|b15  m2|2  m2|m 2  m2|m3  1.2.30|1.30.2  1 2345|12345  5-\nb6|5-6  1.\n5|1.5";
+            a15|a51  a15|b15  m2|2  m2|m 2  m2|m3  1.2.30|1.30.2  1 2345|12345  5-\nb6|5-6  1.\n5|1.5  \
+            a .5|a 5  -$5|$5  a. .50|a.50  a-$5|a -$5";
         for (pairs, are_same) in [(same, true), (other, false)] {
             for (a, b) in pairs.split("  ").filter_map(|pair| pair.split_once('|')) {
                 assert_eq!(numbers(a) == numbers(b), are_same, "{a} {b}");

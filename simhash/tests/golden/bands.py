@@ -26,6 +26,7 @@ CHILLUS = {
 }
 LOOK_ALIKES = str.maketrans("ʻʼʽʾʿꞋꞌىیکȘșȚț", 7 * "'" + "ييكŞşŢţ")
 DASHES = "\u2010\u2012\u2013\u2212-"
+CURRENCIES = "$\u00a2-\u00a5\u0e3f\u20a0-\u20cf"  # in a class of a regular expression
 JOINERS = ".,:/\u2044_'\u2019" + DASHES
 M32, M64 = 2**32 - 1, 2**64 - 1
 
@@ -155,8 +156,13 @@ def numbers(normal):
         before = re.search(r"(?<![DL])L*\Z", kinds[: number.start()])
         letters = normal[before.start() : number.start()] if before else ""
         at = before.start() if before else number.start()
-        is_negative = kinds[at - 1 : at] in [*DASHES] and not re.search(rf"[DL{DASHES}]\Z", kinds[: at - 1])
         written = re.sub(r"\s", "", normal[number.start() : number.end()])
+        if not letters and re.search(rf"(?:\A|[ \t\n\r\f(\[{{<>=~+*/±×≈≤≥{CURRENCIES}{DASHES}])[.,]\Z", normal[:at]):
+            at, written = at - 1, "0." + written
+        sign_at = at - bool(re.search(rf"[{CURRENCIES}]\Z", normal[:at])) - 1
+        is_negative = kinds[max(sign_at, 0) : sign_at + 1] in [*DASHES] and not re.search(
+            rf"[DL{DASHES}]\Z", kinds[:sign_at]
+        )
         found = "-" * is_negative + letters * (not re.search("[.,]", written)) + canonical(written)
         has_word = last is not None and any(category(c)[0] in "LN" for c in normal[last:at])
         is_apart = has_word and re.match(r"\d{3}(?!\d)", found)

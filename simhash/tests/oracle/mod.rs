@@ -469,7 +469,16 @@ fn numbers(normal: &str) -> Vec<String> {
             [before @ .., Part::Between(between)] => (before, &**between, ""),
             before => (before, "", ""),
         };
-        let mut last = between.chars().rev();
+        let is_currency = |c| "$\u{a2}\u{a3}\u{a4}\u{a5}\u{e3f}".contains(c) || ('\u{20a0}'..='\u{20cf}').contains(&c);
+        let may_precede = |c| " \t\n\r\x0c([{<>=~+*/±×≈≤≥".contains(c) || is_dash(c) || is_currency(c);
+        let before_point = between.strip_suffix(['.', ',']).filter(|_| letters.is_empty());
+        let before_point = before_point.filter(|text| text.chars().next_back().map_or(before.is_empty(), may_precede));
+        if before_point.is_some() {
+            groups.insert(0, "0");
+            joiners.insert(0, ".");
+        }
+        let between = before_point.unwrap_or(between);
+        let mut last = between.strip_suffix(is_currency).unwrap_or(between).chars().rev();
         let is_negative = last.next().is_some_and(is_dash)
             && last.next().map_or(before.is_empty(), |c| kind(c) == Kind::Separator && !is_dash(c));
         let own = usize::from(!letters.is_empty());
