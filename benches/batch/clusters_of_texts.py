@@ -89,8 +89,8 @@ def report_times(table, work_mem, times):
 def bar_of(table, work_mem, times):
     of_texts, by_distance = times["clusters of texts"], times["clusters by distance"]
     took, ratio = median(of_texts), median_ratio(of_texts, by_distance)
-    line = (f"{table}, work_mem {work_mem}, clusters of texts: {took:.1f} s, bar {MAX_SECONDS} s, or"
-            f" {ratio:.2f} times the clusters by distance, bar {MAX_RATIO}")
+    line = (f"{table}, work_mem {work_mem}, clusters of texts: {took:.1f} s, {ratio:.2f} times the clusters by"
+            f" distance, bar {MAX_SECONDS} s or {MAX_RATIO} times")
     return line, took <= MAX_SECONDS or ratio <= MAX_RATIO
 
 
