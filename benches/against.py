@@ -13,7 +13,7 @@ from statistics import median
 
 from bars import measure_in_turns
 from batch.batch_statements import BATCH_STATEMENTS, ENOUGH_MEMORY
-from guard.table import WITH, Table
+from guard.table import GUARDED, Table
 from server import psql, seconds, uniform_rows
 from texts import RandomTexts
 
@@ -45,11 +45,11 @@ def main():
 
 
 def measure_sides(tables, rounds):
-    """Seconds of each side and statement, in each round. Another round warms up, and is left out."""
+    """The seconds of each statement on each side, in each round. One more round comes first, to warm up."""
     def measure(case):
         name, os.environ["PGDATABASE"] = case
         if name == "guard":
-            return 1 / tables[case[1]].insert_rate(WITH, 1)
+            return 1 / tables[case[1]].insert_rate(GUARDED, 1)
         return seconds(STATEMENTS[name], enable_seqscan="off", **ENOUGH_MEMORY)
     cases = [(name, side) for name in (*STATEMENTS, "guard") for side in SIDES]
     return {case: times[1:] for case, times in measure_in_turns(cases, rounds + 1, measure).items()}
@@ -77,7 +77,7 @@ def prepare(side, rows, files):
     os.environ["PGDATABASE"] = side
     psql(f"CREATE EXTENSION {SIDES[side]}")
     table = Table(INSERTS, RandomTexts(files))
-    table.grow(rows, runs=2)  # the texts for ten rounds or more
+    table.grow(rows, runs=2)  # and fresh texts for twenty rounds
     psql("CREATE INDEX ON docs USING gin (simhash_passages(body))")
     psql(f"CREATE UNLOGGED TABLE uniform AS {uniform_rows(1, 10 * rows)}",
          "SELECT simhash_attach('uniform', 'fingerprint')", "VACUUM ANALYZE uniform", "VACUUM ANALYZE docs")

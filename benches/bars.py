@@ -6,18 +6,18 @@ from statistics import median
 BAR_ROWS = 10_000_000
 
 
-def measure_in_turns(items, runs, measure):
-    """What `measure` returns for each item in each run. Every other run has the opposite order."""
-    measured = {item: [] for item in items}
+def measure_in_turns(cases, runs, measure):
+    """What `measure` returns for each case in each run. Every other run has the opposite order."""
+    measured = {case: [] for case in cases}
     for run in range(runs):
-        for item in items if run % 2 == 0 else reversed(items):
-            measured[item].append(measure(item))
+        for case in cases if run % 2 == 0 else reversed(cases):
+            measured[case].append(measure(case))
     return measured
 
 
-def median_ratio(times, others):
-    """How many times as long as the others it takes: the median of the runs' ratios."""
-    return median(time / other for time, other in zip(times, others))
+def median_ratio(measured, others):
+    """The median of the runs' ratios of some measurements to others."""
+    return median(one / other for one, other in zip(measured, others))
 
 
 def verdict(is_reached):
@@ -25,7 +25,7 @@ def verdict(is_reached):
 
 
 def print_bars(bars, rows=BAR_ROWS):
-    """Prints each bar, which is a line, and whether it is reached."""
+    """Prints the bars: lines, each with whether it is reached."""
     print()
     if rows != BAR_ROWS:
         print(f"The bars are for {BAR_ROWS:,} rows; here for {rows:,}:")

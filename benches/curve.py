@@ -10,6 +10,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 # Readable on white and on GitHub's dark background.
 INK = "#7d8590"
+# At most three curves.
 COLOURS = ["#d9730d", "#8a63d2", "#2da44e"]
 STYLE = {
     "font.family": "sans-serif", "font.size": 11, "lines.linewidth": 2, "lines.markersize": 4,
@@ -22,15 +23,13 @@ STYLE = {
 
 
 def draw(curves, y_label, value_format, svg, scale="log"):
-    """Draws curves into a file. `curves` has by the name of each its values, by the number of rows. The legend shows
-    the value at the most rows."""
+    """Draws curves, by their names, into a file. A curve is values by numbers of rows. The legend has the last one."""
     plot.rcParams.update(STYLE)
     figure, axes = plot.subplots(figsize=(8, 4.5))
     for (name, values), colour in zip(curves.items(), COLOURS):
         rows = sorted(values)
         label = f"{name}, {value_format.format(values[rows[-1]])}"
-        by_rows = [values[count] for count in rows]
-        axes.plot(rows, by_rows, color=colour, marker="o", label=label)
+        axes.plot(rows, [values[count] for count in rows], color=colour, marker="o", label=label)
     axes.set(xscale="log", yscale=scale, xlabel="rows", ylabel=y_label)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda rows, _: in_words(rows)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
@@ -41,8 +40,7 @@ def draw(curves, y_label, value_format, svg, scale="log"):
         axes.set_ylim(bottom=0)
     axes.xaxis.set_minor_locator(NullLocator())
     axes.legend()
-    without_metadata = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    figure.savefig(svg, bbox_inches="tight", metadata=without_metadata)
+    figure.savefig(svg, bbox_inches="tight", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     # The file becomes one line: nobody reads its coordinates.
     Path(svg).write_text(" ".join(Path(svg).read_text().split()) + "\n")
     print(f"\nThe curve is drawn in {svg}")

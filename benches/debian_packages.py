@@ -9,10 +9,9 @@ class Apt:
     """The packages of a release. apt works in a folder of its own, and changes nothing of the machine."""
 
     def __init__(self, release, folder):
+        list_mirrors = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Origin: Debian", "Label: Debian"]
         mirror = os.environ.get("DEBIAN_MIRROR") or subprocess.run(
-            ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Origin: Debian", "Label: Debian"],
-            check=True, capture_output=True, text=True,
-        ).stdout.split()[0]
+            list_mirrors, check=True, capture_output=True, text=True).stdout.split()[0]
         for name in "state/lists/partial", "cache/archives/partial":
             (folder / name).mkdir(parents=True)
         keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -34,7 +33,7 @@ class Apt:
         return self.run("apt-cache", *arguments, capture_output=True, text=True).stdout
 
     def standard_packages(self, max_bytes):
-        """The names of the packages of priority standard or above that are not larger."""
+        """The names of the packages of priority standard or above, up to this size."""
         packages = []
         for entry in self.ask_cache("dumpavail").split("\n\n"):
             fields = dict(re.findall(r"^(Package|Priority|Size): (.*)$", entry, re.MULTILINE))

@@ -32,16 +32,15 @@ MAX_PACKAGE_BYTES = 2_000_000
 ESCAPE_REPLACEMENTS = [
     (r"\\f(\(..|\[[^]]*\]|.)", ""),  # fonts
     (r"\\s[-+]?\d+", ""),  # sizes
-    (r"\\\*?(\((..)|\[([^]]*)\])", " "),  # characters and strings by name
-    (r"\\[&|^/,:%c]", ""),
-    (r"\\[-~ 0]", lambda escape: "-" if escape[0] == r"\-" else " "),
-    (r"\\e", r"\\"),
+    (r"\\\*?(\(..|\[[^]]*\])", " "),  # characters and strings by name
+    (r"\\[&|^/,:%c]", ""),  # of little width or none
+    (r"\\[-~ 0]", lambda escape: "-" if escape[0] == r"\-" else " "),  # hyphens and spaces
+    (r"\\e", r"\\"),  # backslashes
 ]
 # Requests whose arguments are text.
-TEXT_REQUESTS = {"SH", "SS", "B", "I", "BR", "RB", "BI", "IB", "IR", "RI", "SM", "SB", "Nm", "Nd", "Fl", "Ar", "Sh",
-                 "Ss", "IP"}
+TEXT_REQUESTS = set("SH SS B I BR RB BI IB IR RI SM SB Nm Nd Fl Ar Sh Ss IP".split())
 # Requests that begin a paragraph.
-PARAGRAPH_REQUESTS = {"SH", "SS", "PP", "P", "LP", "TP", "IP", "Sh", "Ss", "Pp", "TQ", "sp", "HP"}
+PARAGRAPH_REQUESTS = set("SH SS PP P LP TP IP Sh Ss Pp TQ sp HP".split())
 
 
 def main():
@@ -57,25 +56,36 @@ def main():
 
 
 def read_release(release, folder, sets):
+    """Adds the documents of a release to the sets."""
     apt = Apt(release, folder)
-    apt.download(folder / "manuals", MANUALS)
-    for path in sorted((folder / "manuals/usr/share/man").rglob("*.gz")):
-        if path.is_symlink() or not is_taken(path.name):
-            continue
-        parts = path.relative_to(folder / "manuals/usr/share/man").parts
-        language = "en" if len(parts) == 2 else parts[0]
-        page = paragraphs(gzip.open(path, "rt", errors="replace").read())
-        name = f"{language}/{release}/{path.stem}"
+    for language, name, page in read_manuals(apt, folder / "manuals"):
+        name = f"{language}/{release}/{name}"
         sets["manuals"][name] = "\n".join(page)
         long_paragraphs = [paragraph for paragraph in page if len(paragraph) >= MIN_PARAGRAPH_LENGTH]
         for number, paragraph in enumerate(long_paragraphs[:MAX_PARAGRAPHS]):
             sets["paragraphs"][f"{name}/{number}"] = paragraph
-    apt.download(folder / "packages", apt.standard_packages(MAX_PACKAGE_BYTES))
-    for path in sorted((folder / "packages/usr/share/doc").glob("*/copyright")):
-        if not path.is_symlink():
-            sets["copyrights"][f"en/{release}/{path.parent.name}"] = path.read_text(errors="replace")
+    for package, copyright in read_copyrights(apt, folder / "packages"):
+        sets["copyrights"][f"en/{release}/{package}"] = copyright
     for package, description in apt.descriptions(is_taken):
         sets["descriptions"][f"en/{release}/{package}"] = description
+
+
+def read_manuals(apt, folder):
+    """Yields the language, the name and the paragraphs of each manual page that is taken."""
+    apt.download(folder, MANUALS)
+    for path in sorted((folder / "usr/share/man").rglob("*.gz")):
+        if is_taken(path.name) and not path.is_symlink():
+            parts = path.relative_to(folder / "usr/share/man").parts  # man1/ls.1.gz, or de/man1/ls.1.gz
+            language = "en" if len(parts) == 2 else parts[0]
+            yield language, path.stem, paragraphs(gzip.decompress(path.read_bytes()).decode(errors="replace"))
+
+
+def read_copyrights(apt, folder):
+    """Yields packages, and what they say on their copyright."""
+    apt.download(folder, apt.standard_packages(MAX_PACKAGE_BYTES))
+    for path in sorted((folder / "usr/share/doc").glob("*/copyright")):
+        if not path.is_symlink():
+            yield path.parent.name, path.read_text(errors="replace")
 
 
 def is_taken(name):
@@ -112,13 +122,13 @@ def without_equal_texts(documents):
 
 
 def write_set(folder, name, documents):
-    """Writes documents, and the pairs that resemble each other."""
+    """Writes a set: its documents, and the pairs that resemble each other. Prints the number of documents."""
     with gzip.open(folder / f"{name}.jsonl.gz", "wt") as file:
         for document, text in documents.items():
             file.write(json.dumps({"id": document, "text": text}, ensure_ascii=False) + "\n")
     with gzip.open(folder / f"{name}.pairs.tsv.gz", "wt") as file:
-        for pair in resembling_pairs(documents):
-            file.write("{}\t{}\t{:.4f}\n".format(*pair))
+        for one, other, resemblance in resembling_pairs(documents):
+            file.write(f"{one}\t{other}\t{resemblance:.4f}\n")
     print(f"{name}: {len(documents)} documents", flush=True)
 
 

@@ -12,6 +12,7 @@ import html
 import random
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 import pg_simhash
@@ -87,22 +88,20 @@ def move_spaces(words, rng):
     return " ".join(words)
 
 
-def particle_replacer(every):
-    """A function that replaces each particle if `every` is 1, every second one if it is 2."""
-    def change(words, rng):
-        with_particle = [index for index, word in enumerate(words) if len(word) > 1 and word[-1] in PARTICLES]
-        for index in with_particle[::every]:
-            words[index] = words[index][:-1] + rng.choice(PARTICLES.replace(words[index][-1], ""))
-        return " ".join(words)
-    return change
+def replace_particles(words, rng, step):
+    """Replaces each particle if `step` is 1, every second one if it is 2."""
+    with_particle = [index for index, word in enumerate(words) if len(word) > 1 and word[-1] in PARTICLES]
+    for index in with_particle[::step]:
+        words[index] = words[index][:-1] + rng.choice(PARTICLES.replace(words[index][-1], ""))
+    return " ".join(words)
 
 
 CHANGES = {
     "unchanged": lambda words, rng: " ".join(words),
     "every third space gone": remove_spaces,
     "a space moved in every third": move_spaces,
-    "every second particle": particle_replacer(2),
-    "each particle": particle_replacer(1),
+    "every second particle": partial(replace_particles, step=2),
+    "each particle": partial(replace_particles, step=1),
 }
 
 if __name__ == "__main__":

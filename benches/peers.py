@@ -52,12 +52,12 @@ SETTINGS = "-c jit=off -c max_parallel_workers_per_gather=0 -c work_mem=1GB"
 
 def main():
     logging.disable()  # text-dedup logs much
-    count, files = int(sys.argv[1]), sys.argv[2:]
-    texts, sources = make_texts(count, files)
+    text_count, files = int(sys.argv[1]), sys.argv[2:]
+    texts, sources = make_texts(text_count, files)
     edits = [number for number, source in enumerate(sources) if source is not None]
     resemblances = {number: jaccard(shingles(texts[number]), shingles(texts[sources[number]]))
                     for number in random.Random(7).sample(edits, min(MAX_SAMPLE, len(edits)))}
-    print(f"{count:,} texts of {sum(map(len, texts)) / count:,.0f} characters, {len(edits):,} edits\n")
+    print(f"{text_count:,} texts of {sum(map(len, texts)) / text_count:,.0f} characters, {len(edits):,} edits\n")
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         store(texts)
         report_peers(texts, edits, resemblances)
@@ -76,11 +76,11 @@ def report_peers(texts, edits, resemblances):
               flush=True)
 
 
-def make_texts(count, files):
-    """The texts, and for each the number of its source; None if it is no edit. These are different from each other."""
+def make_texts(text_count, files):
+    """The texts, and for each the number of its source; None if it is no edit. Those without a source all differ."""
     random_texts, rng, drawn = RandomTexts(files), random.Random(5), set()
     texts, sources = [], []
-    for number in range(count):
+    for number in range(text_count):
         if number % 10 < 10 - EDITS_PER_TEN_TEXTS:
             text = ""
             while text in drawn or len(normalised(text)) < MIN_LENGTH:

@@ -1,6 +1,7 @@
 """The pairs of texts that resemble each other, by their sets of shingles of characters."""
 
 import re
+import sys
 import unicodedata
 from collections import Counter, defaultdict
 from itertools import chain
@@ -31,13 +32,13 @@ def resembling_pairs(documents):
     Kaushik, ICDE 2006).
     """
     # Equal shingles are one object, to save memory.
-    known = {}
-    shingles_of = {name: {known.setdefault(shingle, shingle) for shingle in shingles(text)}
-                   for name, text in documents.items()}
+    shingles_of = {name: set(map(sys.intern, shingles(text))) for name, text in documents.items()}
     frequencies = Counter(chain.from_iterable(shingles_of.values()))
     names_by_rare_shingle = defaultdict(list)
+    # By size, so that no earlier set is larger.
     for name, own in sorted(shingles_of.items(), key=lambda item: len(item[1])):
         rarest = sorted(own, key=lambda shingle: (frequencies[shingle], shingle))
+        # A set that shares none of these shares too few of all.
         rarest = rarest[:len(own) - ceil(MIN_RESEMBLANCE * len(own)) + 1]
         for other in sorted({other for shingle in rarest for other in names_by_rare_shingle[shingle]}):
             if len(shingles_of[other]) >= MIN_RESEMBLANCE * len(own):

@@ -23,10 +23,8 @@ def environment(settings):
 def psql(*commands, **settings):
     """The rows that the commands print, each a list of strings."""
     arguments = [argument for command in commands for argument in ("-c", command)]
-    output = subprocess.run(
-        ["psql", "-XAtq", "-F", "\t", "-v", "ON_ERROR_STOP=1", *arguments],
-        check=True, stdout=subprocess.PIPE, text=True, env=environment(settings),
-    ).stdout
+    output = subprocess.run(["psql", "-XAtq", "-F", "\t", "-v", "ON_ERROR_STOP=1", *arguments], check=True,
+                            stdout=subprocess.PIPE, text=True, env=environment(settings)).stdout
     return [line.split("\t") for line in output.splitlines()]
 
 
@@ -45,10 +43,8 @@ def seconds(*commands, **settings):
 
 def copy_in(table, rows):
     """Stores rows in a table by COPY."""
-    with subprocess.Popen(
-        ["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-c", f"COPY {table} FROM STDIN"],
-        stdin=subprocess.PIPE, text=True, env=environment({}),
-    ) as process:
+    command = ["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-c", f"COPY {table} FROM STDIN"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, text=True, env=environment({})) as process:
         process.stdin.writelines("\t".join(map(escape, row)) + "\n" for row in rows)
     if process.returncode:
         raise RuntimeError(f"cannot fill {table}")
@@ -71,12 +67,11 @@ def run_pgbench(script, transactions, clients=1, variables=None, **settings):
     with tempfile.NamedTemporaryFile("w", prefix="pg_simhash.", suffix=".sql") as file:
         file.write(script)
         file.flush()
-        process = subprocess.run(
-            ["pgbench", "--no-vacuum", "--protocol=prepared", "--report-per-command", "--random-seed=1",
-             f"--client={clients}", f"--jobs={clients}", f"--transactions={transactions}", *definitions,
-             f"--file={file.name}"],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment(settings),
-        )
+        command = ["pgbench", "--no-vacuum", "--protocol=prepared", "--report-per-command", "--random-seed=1",
+                   f"--client={clients}", f"--jobs={clients}", f"--transactions={transactions}", *definitions,
+                   f"--file={file.name}"]
+        process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                 env=environment(settings))
     if process.returncode:
         raise RuntimeError(f"pgbench ended with {process.returncode}:\n{process.stdout}")
     return process.stdout

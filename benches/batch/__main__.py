@@ -23,26 +23,26 @@ MAX_SORTS, MAX_GROWTH = {"uniform": 1.2, "text": 1.8}, 15
 
 
 def main():
-    runs, rows, fingerprints = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-    sizes = rows // 10, rows
+    runs, most_rows, fingerprints = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    row_counts = most_rows // 10, most_rows
     print_conditions(["shared_buffers", "work_mem"], runs, ", in seconds; no JIT, no parallel workers; at distance 3",
                      **ENOUGH_MEMORY)
     bars = []
     for distribution in ("uniform", "text"):
-        load(distribution, rows, fingerprints)
-        tables = {size: f"batch_{distribution}_{size}" for size in sizes}
-        for size, table in tables.items():
-            psql(f"CREATE UNLOGGED TABLE {table} AS SELECT * FROM {distribution} WHERE id <= {size}",
+        load(distribution, most_rows, fingerprints)
+        tables = {rows: f"batch_{distribution}_{rows}" for rows in row_counts}
+        for rows, table in tables.items():
+            psql(f"CREATE UNLOGGED TABLE {table} AS SELECT * FROM {distribution} WHERE id <= {rows}",
                  f"VACUUM ANALYZE {table}")
         times = measure_tables(tables.values(), runs)
-        for size, table in tables.items():
+        for rows, table in tables.items():
             pairs, clusters = count_results(table)
-            print(f"\n{distribution}, {size:,} rows: {pairs:,} pairs, {clusters:,} clusters")
+            print(f"\n{distribution}, {rows:,} rows: {pairs:,} pairs, {clusters:,} clusters")
             report_times(table, times)
         bars += bars_of(distribution, tables, times)
-    bars += compare_identical_with_distinct(sizes[0], runs)
-    report_memory(f"batch_uniform_{rows}", rows)
-    print_bars(bars, rows)
+    bars.append(bar_of_identical(row_counts[0], runs))
+    report_memory(f"batch_uniform_{most_rows}", most_rows)
+    print_bars(bars, most_rows)
 
 
 def load(distribution, rows, fingerprints):
@@ -54,8 +54,7 @@ def load(distribution, rows, fingerprints):
          f"\\copy fingerprints FROM '{fingerprints}'")
     # A copy differs from its original in one of the lowest 21 bits and, in two of three rows, in one of the next 21
     # bits; in one of three rows, also in one of the 21 after these. `hash` is never negative.
-    psql(
-        f"""CREATE UNLOGGED TABLE text AS
+    psql(f"""CREATE UNLOGGED TABLE text AS
         SELECT own.id, CASE WHEN own.id % 10 = 0
             THEN original.fingerprint # (1::bigint << (hash % 21)::integer)
                 # CASE WHEN hash % 3 > 0 THEN 1::bigint << (21 + hash / 21 % 21)::integer ELSE 0 END
@@ -65,13 +64,11 @@ def load(distribution, rows, fingerprints):
             CROSS JOIN LATERAL (SELECT hashint8extended(own.id, 1) & 9007199254740991) AS hashes (hash)
             JOIN fingerprints AS original
             ON original.id = CASE WHEN own.id % 10 = 0 THEN own.id / 100 * 10 + 1 + hash % 9 ELSE own.id END
-        WHERE own.id <= {rows} ORDER BY own.id""",
-        **ENOUGH_MEMORY,
-    )
+        WHERE own.id <= {rows} ORDER BY own.id""", **ENOUGH_MEMORY)
 
 
 def measure_tables(tables, runs):
-    """Seconds of each statement of each table, in each run."""
+    """The seconds of each statement in each table, in each run."""
     psql(*(f"SELECT count(*) FROM {table}" for table in tables))
     return measure_in_turns([(name, table) for table in tables for name in BATCH_STATEMENTS], runs, measure_statement)
 
@@ -95,18 +92,16 @@ def report_times(table, times):
 
 
 def bars_of(distribution, tables, times):
-    """The bars of all pairs, in the smaller and the larger of the tables, which are given by their numbers of rows."""
+    """The bars of all pairs. `tables` has the smaller table and the larger one, by their numbers of rows."""
     small, large = tables
-    pairs = {size: times["pairs", table] for size, table in tables.items()}
-    sorts = {size: median_ratio(pairs[size], times["sort", table]) for size, table in tables.items()}
+    pairs = {rows: times["pairs", table] for rows, table in tables.items()}
+    sorts = {rows: median_ratio(pairs[rows], times["sort", table]) for rows, table in tables.items()}
     small_seconds, growth = median(pairs[small]), median_ratio(pairs[large], pairs[small])
     max_sorts = MAX_SORTS[distribution]
     return [
-        (
-            f"{distribution}, all pairs of {small:,}: {small_seconds:.2f} s, {sorts[small]:.2f} sorts,"
-            f" bar {MAX_SMALL_SECONDS} s or {MAX_SMALL_SORTS} sorts",
-            small_seconds <= MAX_SMALL_SECONDS or sorts[small] <= MAX_SMALL_SORTS,
-        ),
+        (f"{distribution}, all pairs of {small:,}: {small_seconds:.2f} s, {sorts[small]:.2f} sorts,"
+         f" bar {MAX_SMALL_SECONDS} s or {MAX_SMALL_SORTS} sorts",
+         small_seconds <= MAX_SMALL_SECONDS or sorts[small] <= MAX_SMALL_SORTS),
         (f"{distribution}, all pairs of {large:,}: {sorts[large]:.2f} sorts, bar {max_sorts}",
          sorts[large] <= max_sorts),
         (f"{distribution}, growth from {small:,} to {large:,}: {growth:.1f} times, bar {MAX_GROWTH}",
@@ -114,17 +109,16 @@ def bars_of(distribution, tables, times):
     ]
 
 
-def compare_identical_with_distinct(rows, runs):
-    """Prints the times of the clusters of equal and of distinct fingerprints; returns the bar of their ratio."""
+def bar_of_identical(rows, runs):
+    """Measures clusters of identical and of distinct fingerprints; returns the bar of their ratio."""
     psql(f"CREATE UNLOGGED TABLE identical AS SELECT id, 42::bigint AS fingerprint FROM batch_uniform_{rows}",
          "VACUUM ANALYZE identical")
     cases = [("clusters", f"batch_uniform_{rows}"), ("clusters", "identical")]
     distinct, identical = measure_in_turns(cases, runs, measure_statement).values()
     times_as_long = median_ratio(identical, distinct)
-    print(f"\nclusters of {rows:,} rows: all distinct {median(distinct):.3f} s,"
-          f" all identical {median(identical):.3f} s")
-    line = f"clusters of {rows:,} identical fingerprints: {times_as_long:.2f} times as long as of distinct ones, bar 1"
-    return [(line, times_as_long <= 1)]
+    line = (f"clusters of {rows:,} identical fingerprints: {median(identical):.3f} s, {times_as_long:.2f} times as long"
+            f" as of distinct ones, {median(distinct):.3f} s, bar 1")
+    return line, times_as_long <= 1
 
 
 def report_memory(table, rows):

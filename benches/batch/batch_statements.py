@@ -4,9 +4,9 @@
 ENOUGH_MEMORY = {"work_mem": "2GB"}
 
 ARRAYS = "(SELECT array_agg(id), array_agg(fingerprint) FROM {table}) AS arrays (ids, fingerprints)"
-# `sort`, `arrays` and `window` are what PostgreSQL itself takes. In `clusters`, each fingerprint is its own id.
+# `sort`, `arrays` and `window` measure what PostgreSQL itself takes. In `clusters`, each fingerprint is its own id.
 BATCH_STATEMENTS = {
-    "sort": "SELECT count(*) FROM (SELECT fingerprint FROM {table} ORDER BY fingerprint OFFSET 0) AS sorted",
+    "sort": "SELECT count(*) FROM (SELECT fingerprint FROM {table} ORDER BY fingerprint) AS sorted",
     "arrays": f"SELECT cardinality(ids) + cardinality(fingerprints) FROM {ARRAYS}",
     "pairs": f"SELECT count(*) FROM {ARRAYS}, simhash_pairs(ids, fingerprints)",
     "window": "SELECT count(tile) FROM (SELECT ntile(2) OVER () AS tile FROM {table}) AS tiles",

@@ -5,7 +5,7 @@ import re
 from search.timing import Statement, measure_statements, warm
 from server import copy_in, psql, run_pgbench, seconds, value
 
-WITHOUT, WITH = "no guard", "the guard"
+UNGUARDED, GUARDED = "no guard", "the guard"
 CLIENTS = 1, 4
 # The number of fresh texts that are searched for. The others are inserted.
 SEARCHES = 500
@@ -35,9 +35,9 @@ class Table:
     def grow(self, rows, runs):
         """Adds rows up to this number, builds the indexes, and makes the texts that these runs insert."""
         self.add_rows(rows)
-        built = self.build_indexes()
+        build_seconds = self.build_indexes()
         self.draw_fresh(2 * runs * sum(CLIENTS) * self.transactions + SEARCHES)
-        self.report_size(built)
+        self.report_size(build_seconds)
 
     def add_rows(self, rows):
         """Drops the indexes, and adds rows up to this number."""
@@ -46,32 +46,32 @@ class Table:
         self.rows = rows
 
     def build_indexes(self):
-        """Returns how many seconds the indexes take."""
+        """Builds the indexes; returns how many seconds it takes."""
         psql("VACUUM docs")
-        built = seconds("SELECT simhash_index('docs', 'body')", maintenance_work_mem="1GB",
-                        max_parallel_maintenance_workers="2")
+        build_seconds = seconds("SELECT simhash_index('docs', 'body')", maintenance_work_mem="1GB",
+                                max_parallel_maintenance_workers="2")
         psql("VACUUM ANALYZE docs")
-        return built
+        return build_seconds
 
-    def draw_fresh(self, count):
+    def draw_fresh(self, needed):
         """Stores texts that are near no row and not near each other. A guard would skip all others."""
         psql("DROP TABLE IF EXISTS drawn, fresh", "CREATE UNLOGGED TABLE drawn (number integer, body text)")
-        copy_in("drawn", ((number, self.texts.draw()) for number in range(round(1.3 * count))))
+        copy_in("drawn", ((number, self.texts.draw()) for number in range(round(1.3 * needed))))
         psql("DELETE FROM drawn WHERE EXISTS (SELECT FROM docs WHERE simhash_near(docs.body, drawn.body))",
              "CREATE UNLOGGED TABLE fresh AS SELECT row_number() OVER ()::integer - 1 AS number, body FROM"
              " (SELECT number, body, simhash_cluster(number, body) OVER (ORDER BY number) AS cluster FROM drawn)"
              " AS clustered WHERE cluster = number",
              "ALTER TABLE fresh ADD PRIMARY KEY (number)", "VACUUM ANALYZE fresh", "CHECKPOINT")
-        if int(value("SELECT count(*) FROM fresh")) < count:
+        if int(value("SELECT count(*) FROM fresh")) < needed:
             raise RuntimeError("too many of the texts are near-duplicates")
         self.next_fresh = SEARCHES
 
-    def report_size(self, built):
+    def report_size(self, build_seconds):
         average = value("SELECT round(avg(octet_length(body))) FROM fresh")
-        stored = value("SELECT sum(pg_relation_size(indexrelid)) FROM pg_index"
-                       " WHERE indrelid = 'docs'::regclass AND NOT indisprimary")
-        print(f"\n{self.rows:,} rows; texts of {average} bytes on average; six indexes built in {built:.1f} s,"
-              f" {float(stored) / self.rows:.0f} bytes a row")
+        index_bytes = value("SELECT sum(pg_relation_size(indexrelid)) FROM pg_index"
+                            " WHERE indrelid = 'docs'::regclass AND NOT indisprimary")
+        print(f"\n{self.rows:,} rows; texts of {average} bytes on average; six indexes built in {build_seconds:.1f} s,"
+              f" {float(index_bytes) / self.rows:.0f} bytes a row")
 
     def report_search(self, runs):
         """Prints how many entries a search for an unknown text reads, and how long a search for a copy takes."""
@@ -99,23 +99,19 @@ class Table:
         return measure_statements({"look-up": look_up, "copies": copies}, runs, ["docs"])
 
     def insert_rate(self, variant, clients):
-        """Inserts fresh texts, with the guard or without it; returns the rows a second of all clients."""
-        if variant == WITH:
+        """Inserts fresh texts by pgbench, other ones by each client; returns the rows a second of all clients."""
+        if variant == GUARDED:
             psql("SELECT simhash_guard('docs', 'skip')")
-        before, count = self.count_rows(), clients * self.transactions
-        rate = self.run_inserts(clients)
-        self.next_fresh += count
-        self.next_id += count
-        if variant == WITH:
-            psql("SELECT simhash_unguard('docs')")
-        if self.count_rows() - before != count:
-            raise RuntimeError(f"{variant}: of {count} rows only {self.count_rows() - before} were stored")
-        return rate
-
-    def run_inserts(self, clients):
-        """Inserts fresh texts, other ones by each client; returns the rows a second of all clients."""
+        rows_before, inserted = self.count_rows(), clients * self.transactions
         variables = {"clients": clients, "first": self.next_fresh, "first_id": self.next_id}
         report = run_pgbench(SCRIPT, self.transactions, clients, variables)
+        self.next_fresh += inserted
+        self.next_id += inserted
+        if variant == GUARDED:
+            psql("SELECT simhash_unguard('docs')")
+        stored = self.count_rows() - rows_before
+        if stored != inserted:
+            raise RuntimeError(f"{variant}: of {inserted} rows only {stored} were stored")
         return clients * 1e3 / float(re.search(r"^ +([0-9.]+) +\d+ +INSERT", report, re.MULTILINE)[1])
 
     def count_rows(self):

@@ -39,49 +39,46 @@ def main():
     expected = set(zip(list(pages)[::2], list(pages)[1::2]))
     marking = {template for (_, template), page in pages.items() if MAIN_MARK.search(page)}
     print(f"{len(expected)} documents, {len(pages)} pages")
-    near_by_markup = report_by_markup(pages, sources, expected, marking)
+    near_by_markup = {markup: near_pairs(pages, **options) for markup, options in MARKUP.items()}
+    near_sources = near_pairs({document: sources[document] for document, _ in pages})
+    report_by_markup(near_by_markup, near_sources, expected, marking)
     report_by_template(near_by_markup["main"], expected, marking)
 
 
-def render(name_of_site, site, work, rng):
+def render(site_name, site, work, rng):
     """Renders each document by two templates. Yields each template, its folder, and the names of its documents."""
     chosen = {name: rng.sample(TEMPLATES, 2) for name in site}
     for template in TEMPLATES:
         generator, _, theme = template.partition(" ")
-        folder = work / name_of_site / template.replace(" ", "-")
+        folder = work / site_name / template.replace(" ", "-")
         names = [name for name, templates in chosen.items() if template in templates]
         try:
             if names and not folder.exists():
                 folder.mkdir(parents=True)
                 GENERATORS[generator](Job(site, names, folder, theme))
         except (ChildProcessError, FileNotFoundError) as error:
-            print(f"{name_of_site}, {template}: {error}", flush=True)
+            print(f"{site_name}, {template}: {error}", flush=True)
         yield template, folder, names
 
 
 def read_pages(folder, names):
-    """The names and the HTML of the documents."""
+    """Yields the name and the HTML of each of these documents, but of no licence."""
     for path in folder.glob("**/*.html"):
         name = path.parent.name if path.name == "index.html" else path.stem
         if name in names and "license" not in name:
             yield name, path.read_text(errors="replace")
 
 
-def report_by_markup(pages, sources, expected, marking):
-    """Prints a line, and returns the near pairs, for each option `markup`."""
-    near_sources = near_pairs({document: sources[document] for document, _ in pages})
-    pairs_by_marks = [{pair for pair in expected if sum(template in marking for _, template in pair) == count}
-                      for count in (2, 1, 0)]
+def report_by_markup(near_by_markup, near_sources, expected, marking):
+    pairs_by_marks = [{pair for pair in expected if sum(template in marking for _, template in pair) == marks}
+                      for marks in (2, 1, 0)]
     print(f"\n{'markup':<8}{'right':>8}{'wrong':>8}{'recall':>8}{'precision':>11}",
           "  pairs of which both, one, neither mark it")
-    near_by_markup = {}
-    for markup, options in MARKUP.items():
-        near_by_markup[markup] = near_pages = near_pairs(pages, **options)
+    for markup, near_pages in near_by_markup.items():
         wrong = sum(a != b and tuple(sorted((a, b))) not in near_sources for (a, _), (b, _) in near_pages)
         right = len(expected & near_pages)
         print(f"{markup:<8}{right:>8}{wrong:>8}{right / len(expected):>8.3f}{right / max(right + wrong, 1):>11.3f}  ",
               *(f"{len(pairs & near_pages):>5} of {len(pairs)}" for pairs in pairs_by_marks))
-    return near_by_markup
 
 
 def near_pairs(texts, **options):

@@ -18,8 +18,8 @@ NODE = Path(os.environ.get("NODE_MODULES", "node_modules")).resolve()
 
 @dataclass
 class Job:
-    """What a generator gets: the title and the Markdown of each document of a site, by its name, and a new folder.
-    Generators that render pages one by one render only those with `names`, which are in the order of the site."""
+    """What a generator gets. `site` has the title and the Markdown of each document, by its name. The folder is new.
+    Generators that render pages one by one render only those of `names`."""
 
     site: dict[str, tuple[str, str]]
     names: list[str]
@@ -47,8 +47,8 @@ def mkdocs(job):
 
 def sphinx(job):
     write_markdown(job.site, job.folder / "source")
-    index = "Documentation\n=============\n\n.. toctree::\n   :glob:\n   :titlesonly:\n\n   d*\n"
-    (job.folder / "source/index.rst").write_text(index)
+    (job.folder / "source/index.rst").write_text(
+        "Documentation\n=============\n\n.. toctree::\n   :glob:\n   :titlesonly:\n\n   d*\n")
     (job.folder / "source/conf.py").write_text(
         "extensions = ['myst_parser']\nmyst_title_to_header = True\nproject = 'Documentation'\n"
         f"html_theme = {job.theme!r}\nhtml_copy_source = False\n")
@@ -75,8 +75,7 @@ def honkit(job):
     write_markdown({name: (title, f"# {title}\n\n{{% raw %}}\n{body}\n{{% endraw %}}")
                     for name, (title, body) in job.site.items()}, source)
     (source / "README.md").write_text("# Documentation\n")
-    links = (f"* [{title}]({name}.md)\n" for name, (title, _) in job.site.items())
-    (source / "SUMMARY.md").write_text("".join(links))
+    (source / "SUMMARY.md").write_text("".join(f"* [{title}]({name}.md)\n" for name, (title, _) in job.site.items()))
     run(NODE / ".bin/honkit", "build", source, job.folder / "site")
 
 

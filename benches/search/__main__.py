@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from bars import print_bars
 from search import exact, inserts, searches, tables
-from search.layouts import drop_indexes
+from search.layouts import drop_index_statement
 from search.searches import FAR, LOOKUP, NEAR, NEAREST, SORT
 from search.timing import Times
 from server import print_conditions, psql
@@ -46,35 +46,33 @@ class Measured:
 
 def main():
     runs, rows, fingerprints = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-    print_conditions(
-        ["shared_buffers", "work_mem"], runs, "; no JIT, no parallel workers; pgbench -M prepared, one client, on the"
-        " server's CPU; generic plans; covering indexes")
-    results = {distribution: measure_distribution(distribution, runs, rows, fingerprints)
-               for distribution in ("uniform", "text")}
+    print_conditions(["shared_buffers", "work_mem"], runs, "; no JIT, no parallel workers; pgbench -M prepared, one"
+                     " client, on the server's CPU; generic plans; covering indexes")
+    results = {name: measure_distribution(name, runs, rows, fingerprints) for name in SEARCH_BARS}
     inserts.report_inserts(runs, rows)
     print_bars_of_all(results, rows)
 
 
 def measure_distribution(distribution, runs, rows, fingerprints):
-    sizes = tables.make_tables(distribution, (rows // 10, rows), fingerprints)
-    for table, size in sizes.items():
-        tables.make_copies(table, size)
+    rows_by_table = tables.make_tables(distribution, (rows // 10, rows), fingerprints)
+    for table, table_rows in rows_by_table.items():
+        tables.make_copies(table, table_rows)
         exact.store_expected(table)
     all_times, all_differing = {}, 0  # differing rows and distances
     for blocks, distances in DISTANCES_OF_LAYOUT.items():
         print(f"\n{distribution} fingerprints, {blocks} blocks")
-        for table, size in sizes.items():
-            tables.build_indexes(table, size, blocks)
+        for table, table_rows in rows_by_table.items():
+            tables.build_indexes(table, table_rows, blocks)
             psql(f"VACUUM {table}")
             print(f"commonest value of a block: {tables.commonest_share(table, blocks):.4%} of the rows")
-        times, differing = searches.report_near(sizes, blocks, distances, runs)
+        times, differing = searches.report_near(rows_by_table, blocks, distances, runs)
         all_times |= {(blocks, distance): measured for distance, measured in times.items()}
         all_differing += differing
         if blocks == 4:
-            nearest, sorts, differing = searches.report_nearest(sizes, runs)
+            nearest, sorts, differing = searches.report_nearest(rows_by_table, runs)
             all_differing += differing
-        for table in sizes:
-            psql(drop_indexes(table, blocks))
+        for table in rows_by_table:
+            psql(drop_index_statement(table, blocks))
     return Measured(all_times, nearest, sorts, all_differing)
 
 

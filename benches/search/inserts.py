@@ -3,7 +3,7 @@
 import statistics
 
 from search import tables
-from search.layouts import block_column, create_indexes
+from search.layouts import block_column, create_index_statements
 from server import psql
 
 # The layouts by their numbers of blocks: 0 is a table without block columns.
@@ -19,8 +19,7 @@ def report_inserts(runs, rows):
         tables.create_table(table, [blocks], persistence="")
         tables.insert_uniform(table, 1, held)
         tables.index_and_warm(table)
-        for statement in create_indexes(table, blocks, block_column):
-            psql(statement)
+        psql(*create_index_statements(table, blocks, block_column))
     for run in range(runs):
         for blocks, measured in times.items():
             first = held + run * batch + 1

@@ -9,7 +9,7 @@ expressions. Each layout is built, read into memory, measured and dropped by its
 import sys
 
 import curve
-from search.layouts import block_expression, count_probes, drop_indexes, near_condition
+from search.layouts import block_expression, count_probes, drop_index_statement, near_condition
 from search.searches import LOOKUP, NEAR, SPACER, look_up_statement, near_statement, nearest_statement
 from search.tables import build_indexes, exists
 from search.timing import measure_statements, warm
@@ -22,21 +22,20 @@ NEAREST = "nearest 10, of which one is near"
 
 
 def main():
-    runs, rows, svg = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    runs, most_rows, svg = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     print_conditions(["shared_buffers"], runs, "; covering indexes on expressions")
-    sizes = [rows // 10**power for power in (3, 2, 1, 0)]
-    times = {blocks: {size: measure_layout(size, blocks, runs) for size in sizes} for blocks in LAYOUTS}
-    lines = {
-        f"{blocks} blocks": {size: measured.median_ms((NEAR, CURVE_DISTANCE)) for size, measured in by_size.items()}
-        for blocks, by_size in times.items()
-    }
-    look_ups = {size: min(by_size[size].median_ms(LOOKUP) for by_size in times.values()) for size in sizes}
+    row_counts = [most_rows // 10**power for power in (3, 2, 1, 0)]
+    times = {blocks: {rows: measure_layout(rows, blocks, runs) for rows in row_counts} for blocks in LAYOUTS}
+    key = NEAR, CURVE_DISTANCE
+    curves = {f"{blocks} blocks": {rows: measured.median_ms(key) for rows, measured in by_rows.items()}
+              for blocks, by_rows in times.items()}
+    look_ups = {rows: min(by_rows[rows].median_ms(LOOKUP) for by_rows in times.values()) for rows in row_counts}
     label = f"ms per search, distance at most {CURVE_DISTANCE}"
-    curve.draw(lines | {"look-up by primary key": look_ups}, label, "{:.2f} ms", svg)
+    curve.draw(curves | {"look-up by primary key": look_ups}, label, "{:.2f} ms", svg)
 
 
 def measure_layout(rows, blocks, runs):
-    """Measures searches by one layout; prints and returns their times."""
+    """Builds a layout, prints and returns the times of searches by it, and drops it."""
     table = f"scale_{rows}"
     load(table, rows)
     build_indexes(table, rows, blocks, block_expression, maintenance_work_mem="2GB")
@@ -50,7 +49,7 @@ def measure_layout(rows, blocks, runs):
     statements[NEAREST] = nearest_statement(table, *choose_query)
     times = measure_statements(statements, runs, [], min_transactions=50)
     report_layout(table, blocks, times)
-    psql(drop_indexes(table, blocks))
+    psql(drop_index_statement(table, blocks))
     return times
 
 
@@ -68,11 +67,8 @@ def report_layout(table, blocks, times):
 def load(table, rows):
     """Makes the table, unless it exists."""
     if not exists(table):
-        loaded = seconds(
-            f"CREATE UNLOGGED TABLE {table} (id bigint NOT NULL, fingerprint bigint NOT NULL)",
-            f"INSERT INTO {table} {uniform_rows(1, rows)}",
-            f"ALTER TABLE {table} ADD PRIMARY KEY (id)",
-        )
+        loaded = seconds(f"CREATE UNLOGGED TABLE {table} (id bigint NOT NULL, fingerprint bigint NOT NULL)",
+                         f"INSERT INTO {table} {uniform_rows(1, rows)}", f"ALTER TABLE {table} ADD PRIMARY KEY (id)")
         psql(f"VACUUM ANALYZE {table}")
         print(f"\n{rows:,} rows: loaded in {loaded:.1f} s")
 

@@ -4,7 +4,7 @@ A row is an id, a fingerprint, a body of 96 bytes and a block column for each bl
 its header. Fingerprints are `uniform`, random bits, or of `text`: those of fingerprints.rs.
 """
 
-from search.layouts import block_column, block_expression, column_definitions, create_indexes, index_names
+from search.layouts import block_column, block_expression, column_definitions, create_index_statements, index_names
 from search.timing import warm
 from server import psql, seconds, uniform_rows, value
 
@@ -13,26 +13,23 @@ LAYOUTS = 4, 3, 2
 QUERIES, QUERY_KINDS = 1000, 3
 OWN_ROW, NEAR_ROW, OTHER_TEXT = range(QUERY_KINDS)
 DISTANCES = range(9)
-# The rows that have near copies.
-COPIED_ROWS = 100
+# The rows that have near copies, and the rows that an order by distance returns.
+COPIED_ROWS, NEAREST_ROWS = 100, 10
 
 
-def make_tables(distribution, sizes, fingerprints):
-    """Makes the tables of these numbers of rows, and what is searched for in them, unless they are there. Returns the
-    number of rows by the table's name, ascending.
-
-    `fingerprints` is a file with the fingerprints of texts: a thousand more than the largest table.
-    """
+def make_tables(distribution, row_counts, fingerprints):
+    """Makes tables with these numbers of rows, and what is searched for in them, unless they are there. Returns the
+    numbers of rows by table, ascending. The file `fingerprints` has those of texts, QUERIES more than the most rows."""
     # The fingerprints of other texts, which are in no table.
     others = f"others_{distribution}"
-    whole = f"{distribution}_{max(sizes)}"
+    whole = f"{distribution}_{max(row_counts)}"
     if not exists(others):
         psql(f"CREATE UNLOGGED TABLE {others} (id bigint, fingerprint bigint)")
         if distribution == "text":
             psql(f"\\copy {others} FROM PROGRAM 'tail -n {QUERIES} \"{fingerprints}\"'")
         else:
             psql(f"INSERT INTO {others} {uniform_rows(1, QUERIES, seed=1)}")
-    for rows in sorted(sizes, reverse=True):
+    for rows in sorted(row_counts, reverse=True):
         table = f"{distribution}_{rows}"
         if exists(table):
             continue
@@ -45,7 +42,7 @@ def make_tables(distribution, sizes, fingerprints):
             insert_uniform(table, 1, rows)
         index_and_warm(table)
         make_queries(table, rows, others)
-    return {f"{distribution}_{rows}": rows for rows in sorted(sizes)}
+    return {f"{distribution}_{rows}": rows for rows in sorted(row_counts)}
 
 
 def exists(table):
@@ -71,28 +68,22 @@ def index_and_warm(table):
 def make_queries(table, rows, others):
     """For each distance QUERIES fingerprints to search for: one of the table's, one of the table's with `distance` bits
     flipped, and one of another text, in turns."""
-    psql(
-        f"CREATE UNLOGGED TABLE queries_{table} (distance integer, id integer, fingerprint bigint,"
-        " PRIMARY KEY (distance, id))",
-        f"""INSERT INTO queries_{table}
+    columns = "distance integer, id integer, fingerprint bigint, PRIMARY KEY (distance, id)"
+    psql(f"CREATE UNLOGGED TABLE queries_{table} ({columns})", f"""INSERT INTO queries_{table}
         SELECT distance, number, CASE number % {QUERY_KINDS} WHEN {OWN_ROW} THEN own.fingerprint
             WHEN {NEAR_ROW} THEN own.fingerprint # mask ELSE other.fingerprint END
         FROM generate_series({DISTANCES.start}, {DISTANCES.stop - 1}) AS distance
             CROSS JOIN (SELECT row_number() OVER () AS number, fingerprint FROM {others}) AS other
             CROSS JOIN LATERAL (
                 SELECT coalesce(bit_or(1::bigint << bit), 0) AS mask
-                FROM (
-                    SELECT bit FROM generate_series(0, 63) AS bit
-                    ORDER BY hashint8extended(bit, number * 10 + distance) LIMIT distance
-                ) AS flipped_bits
+                FROM (SELECT bit FROM generate_series(0, 63) AS bit
+                    ORDER BY hashint8extended(bit, number * 10 + distance) LIMIT distance) AS flipped_bits
             ) AS masks
-            JOIN {table} AS own ON own.id = {random_id('number', 2, rows)}""",
-        f"VACUUM ANALYZE queries_{table}",
-    )
+            JOIN {table} AS own ON own.id = {random_id('number', 2, rows)}""", f"VACUUM ANALYZE queries_{table}")
 
 
 def make_copies(table, rows):
-    """Gives some rows of the table nine near copies each, for searches of the nearest ten."""
+    """Gives COPIED_ROWS rows of the table near copies, NEAREST_ROWS - 1 each."""
     if exists(f"copied_{table}"):
         return
     # A copy differs from its row in two bits: the bits `copy` and 5 * `copy`.
@@ -101,8 +92,8 @@ def make_copies(table, rows):
         f"INSERT INTO copied_{table} SELECT number, fingerprint"
         f" FROM generate_series(0, {COPIED_ROWS - 1}) AS number JOIN {table} ON id = {random_id('number', 3, rows)}",
         f"INSERT INTO {table} (id, fingerprint)"
-        f" SELECT {rows} + 10 * id + copy, fingerprint # (1::bigint << copy) # (1::bigint << 5 * copy)"
-        f" FROM copied_{table}, generate_series(1, 9) AS copy",
+        f" SELECT {rows} + {NEAREST_ROWS} * id + copy, fingerprint # (1::bigint << copy) # (1::bigint << 5 * copy)"
+        f" FROM copied_{table}, generate_series(1, {NEAREST_ROWS - 1}) AS copy",
         f"VACUUM ANALYZE {table}",
     )
 
@@ -114,7 +105,7 @@ def random_id(expression, seed, rows):
 
 def build_indexes(table, rows, blocks, key=block_column, **settings):
     """Builds the indexes of a layout, reads them into shared buffers, and prints their time and their size."""
-    built = seconds(*create_indexes(table, blocks, key), **settings)
+    built = seconds(*create_index_statements(table, blocks, key), **settings)
     warm(*index_names(table, blocks))
     stored = sum(int(value(f"SELECT pg_relation_size('{index}')")) for index in index_names(table, blocks))
     print(f"{rows:,} rows, {blocks} blocks: indexes built in {built:.2f} s, {stored / rows:.1f} bytes a row")
@@ -122,11 +113,8 @@ def build_indexes(table, rows, blocks, key=block_column, **settings):
 
 def commonest_share(table, blocks):
     """The share of rows that have a block's commonest value, in the worst block."""
-    return max(
-        float(value(
-            "SELECT max(count) / sum(count) FROM"
-            f" (SELECT count(*) FROM {table} GROUP BY {block_expression(block, blocks)}) AS counts",
-            max_parallel_workers_per_gather=4, work_mem="1GB",
-        ))
-        for block in range(blocks)
-    )
+    def share(block):
+        counts = f"(SELECT count(*) FROM {table} GROUP BY {block_expression(block, blocks)}) AS counts"
+        return float(value(f"SELECT max(count) / sum(count) FROM {counts}", max_parallel_workers_per_gather=4,
+                           work_mem="1GB"))
+    return max(map(share, range(blocks)))

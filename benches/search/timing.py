@@ -17,8 +17,8 @@ from server import psql, run_pgbench, value
 # A run takes RUN_SECONDS, within these bounds on its transactions.
 RUN_SECONDS = 0.05 if os.environ.get("QUICK") else 0.5
 MIN_TRANSACTIONS, MAX_TRANSACTIONS = 20, 5000
-# pgbench reads the clock when it waits for an answer. One that is there before it has to wait costs nothing, and its
-# time is counted with the next \set, after which it reads the clock again. So each statement is followed by one.
+# pgbench reads the clock only when it waits for an answer. The time of an answer that is there at once is counted with
+# the next command. So a \set, after which pgbench reads the clock, follows each statement, and both times are added.
 READ_CLOCK = "\\set clock 0\n"
 
 
@@ -57,16 +57,11 @@ def measure_statements(statements, runs, tables, min_transactions=MIN_TRANSACTIO
     uses a page of shared memory takes longer than all else that a look-up does.
     """
     psql("CREATE EXTENSION IF NOT EXISTS pgstattuple")
-    touch = [
-        Statement(sql)
-        for table in tables
-        for sql in (
-            f"SELECT count(*) FROM {table}",
-            "SELECT count(pgstatindex(pg_class.oid::regclass)) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid"
-            f" JOIN pg_am ON pg_am.oid = relam WHERE indrelid = '{table}'::regclass AND amname = 'btree'",
-        )
-    ]
-    warm_up = [*touch, *statements.values()]
+    touches = [Statement(sql) for table in tables for sql in (
+        f"SELECT count(*) FROM {table}",
+        "SELECT count(pgstatindex(pg_class.oid::regclass)) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid"
+        f" JOIN pg_am ON pg_am.oid = relam WHERE indrelid = '{table}'::regclass AND amname = 'btree'")]
+    warm_up = [*touches, *statements.values()]
     (first,) = run_script(warm_up, [statements], min_transactions)
     transactions = min(max(min_transactions, round(RUN_SECONDS * 1e3 / sum(first.values()))), MAX_TRANSACTIONS)
     reversed_statements = dict(reversed(statements.items()))
@@ -75,13 +70,14 @@ def measure_statements(statements, runs, tables, min_transactions=MIN_TRANSACTIO
 
 
 def run_script(warm_up, rounds, transactions):
-    """The milliseconds of each round's statements, which run after a warm-up in this number of transactions."""
+    """The milliseconds of each round's statements. The first transaction warms up; each round has `transactions`."""
     script = write_script(warm_up, rounds, transactions)
     with pin_to_one_cpu():
         output = run_pgbench(script, len(rounds) * transactions + 1, plan_cache_mode="force_generic_plan")
     latencies = re.findall(r"^ +([0-9.]+) +\d+ +\S", output.partition("statement latencies")[2], re.MULTILINE)
-    if len(latencies) != script.count("\n"):
-        raise RuntimeError(f"pgbench does not report the times of {script.count(chr(10))} lines:\n{output}")
+    lines = script.count("\n")
+    if len(latencies) != lines:
+        raise RuntimeError(f"pgbench does not report the times of {lines} lines:\n{output}")
     # The latencies of \set and \if, which come first, and of the warm-up are left out.
     return read_latencies(map(float, latencies[2 + script_lines(warm_up).count("\n"):]), rounds)
 
@@ -94,9 +90,8 @@ def write_script(warm_up, rounds, transactions):
 
 
 def script_lines(statements):
-    return "".join(
-        f"{line}\n{READ_CLOCK}" for statement in statements for line in (*statement.setup, f"{statement.sql};")
-    )
+    lines = (line for statement in statements for line in (*statement.setup, f"{statement.sql};"))
+    return "".join(f"{line}\n{READ_CLOCK}" for line in lines)
 
 
 def read_latencies(latencies, rounds):
@@ -127,7 +122,7 @@ def postmaster_pid():
 
 @contextlib.contextmanager
 def pin_to_one_cpu():
-    """While it holds, this process and the server start processes on the last CPU that the server may use."""
+    """Meanwhile, this process and the server start processes on one CPU, the last that the server may use."""
     server = postmaster_pid() if hasattr(os, "sched_setaffinity") else None
     if server is None:
         yield

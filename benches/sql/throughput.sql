@@ -14,9 +14,10 @@ INSERT INTO expressions VALUES
     (6, 'simhash', 'sum(simhash(body))');
 
 CREATE TEMPORARY TABLE sets (position serial, name text, storage text, relation regclass, bytes bigint);
-CREATE TEMPORARY TABLE measurement (set_name text, storage text, measured text, seconds float8);
+CREATE TEMPORARY TABLE measurements (set_name text, storage text, measured text, seconds float8);
 
--- Sets without long texts are stored in one way only.
+-- Of a set without long texts, which are the only ones to be compressed, only one table is measured.
+-- HAVING without GROUP BY: inserts a row or none.
 SELECT format('INSERT INTO sets (name, storage, relation, bytes) SELECT %1$L, %2$L, %3$L, sum(octet_length(body))'
     ' FROM %3$s HAVING %2$L = ''pglz'' OR max(octet_length(body)) > 2000', name, storage, relation)
 FROM string_to_table(:'sets', ' ') WITH ORDINALITY AS names (name, name_position),
@@ -39,7 +40,7 @@ BEGIN
             EXECUTE format('SELECT %s FROM %s', chosen.expression, chosen.relation);
             -- Run 0 warms up.
             IF run > 0 THEN
-                INSERT INTO measurement VALUES (chosen.set_name, chosen.storage, chosen.measured,
+                INSERT INTO measurements VALUES (chosen.set_name, chosen.storage, chosen.measured,
                     extract(epoch FROM clock_timestamp() - started));
             END IF;
         END LOOP;
@@ -47,7 +48,7 @@ BEGIN
 END
 $$;
 
-CREATE TEMPORARY VIEW result AS
+CREATE TEMPORARY VIEW results AS
     SELECT medians.*, expression, bytes / 1e6 AS megabytes,
         row_number() OVER (ORDER BY sets.position, expressions.position) AS position,
         max(seconds) FILTER (WHERE measured = 'md5') OVER same_set AS md5_seconds,
@@ -55,7 +56,7 @@ CREATE TEMPORARY VIEW result AS
         max(seconds) FILTER (WHERE measured = 'ascii') OVER same_set AS detoast_seconds
     FROM (SELECT set_name, storage, measured, percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds) AS seconds,
             min(seconds) AS fastest
-        FROM measurement GROUP BY set_name, storage, measured) AS medians
+        FROM measurements GROUP BY set_name, storage, measured) AS medians
         JOIN expressions ON expressions.name = measured
         JOIN sets ON sets.name = set_name AND sets.storage = medians.storage
     WINDOW same_set AS (PARTITION BY set_name, medians.storage);
@@ -66,18 +67,18 @@ SELECT set_name, storage, expression, round(megabytes, 1) AS "MB", round(seconds
     round(fastest::numeric * 1000, 1) AS fastest, round((megabytes / seconds)::numeric) AS "MB/s",
     round((seconds / md5_seconds)::numeric, 2) AS "to md5",
     round((fastest / md5_fastest)::numeric, 2) AS "fastest to md5"
-FROM result ORDER BY position;
+FROM results ORDER BY position;
 
 \echo 'without the scan and the detoasting, which is what ascii() takes'
 SELECT set_name, storage, measured, round(((seconds - detoast_seconds) * 1000)::numeric, 1) AS ms,
     round((megabytes / nullif(seconds - detoast_seconds, 0))::numeric) AS "MB/s",
     round(((seconds - detoast_seconds) / (md5_seconds - detoast_seconds))::numeric, 2) AS "to md5"
-FROM result WHERE measured NOT IN ('octet_length', 'ascii') ORDER BY position;
+FROM results WHERE measured NOT IN ('octet_length', 'ascii') ORDER BY position;
 
 \pset tuples_only on
--- The bars, as a ratio to md5. The other sets have none.
+-- The bars, as ratios to md5. Sets that are not named here have none.
 SELECT format('simhash(body) to md5(body), %s, pglz: %s, bar %s: %s', set_name,
     round((seconds / md5_seconds)::numeric, 2), bar,
     CASE WHEN seconds <= bar * md5_seconds THEN 'reached' ELSE 'MISSED' END)
-FROM result JOIN (VALUES ('english', 1.2), ('source', 1.2), ('chinese', 2)) AS bars (set_name, bar) USING (set_name)
+FROM results JOIN (VALUES ('english', 1.2), ('source', 1.2), ('chinese', 2)) AS bars (set_name, bar) USING (set_name)
 WHERE measured = 'simhash' AND storage = 'pglz' ORDER BY position;

@@ -10,13 +10,15 @@ import {
 } from './arguments.js'
 import { call, outputOf } from './instance.js'
 
-/** The numbers of a match in the output, and the bytes of a feature before its text, as src/texts.rs writes them. */
-const [MATCH_NUMBERS, FEATURE_HEADER_BYTES] = [6, 20]
+/**
+ * The numbers in a match and in a pair, and the bytes before a feature's text, as src/texts.rs and src/batches.rs write
+ * them.
+ */
+const [MATCH_NUMBERS, PAIR_NUMBERS, FEATURE_HEADER_BYTES] = [6, 3, 20]
 
 /** Null has no fingerprint, as in SQL; nor has an empty text. The other functions of a text refuse null. */
 export function simhash(text, options) {
-  const output = outputOf('simhash', inputsOf({ text: text === null ? '' : text }, options))
-  return output && new BigInt64Array(output)[0]
+  return numberOf(BigInt64Array, 'simhash', inputsOf({ text: text === null ? '' : text }, options))
 }
 
 export function band(text, number, options) {
@@ -33,8 +35,7 @@ function firstBands(text, count, options) {
 }
 
 export function size(text, options) {
-  const output = outputOf('size', inputsOf({ text }, options))
-  return output && new Int32Array(output)[0]
+  return numberOf(Int32Array, 'size', inputsOf({ text }, options))
 }
 
 export function features(text, options) {
@@ -47,7 +48,7 @@ export function hamming(a, b) {
 }
 
 export function resemblance(a, b, options) {
-  return shareOf('resemblance', { a, b }, options)
+  return numberOf(Float64Array, 'resemblance', inputsOf({ a, b }, options))
 }
 
 export function near(a, b, criterion) {
@@ -56,7 +57,7 @@ export function near(a, b, criterion) {
 }
 
 export function containment(a, b, options) {
-  return shareOf('containment', { a, b }, options)
+  return numberOf(Float64Array, 'containment', inputsOf({ a, b }, options))
 }
 
 export function passages(text, options) {
@@ -64,12 +65,11 @@ export function passages(text, options) {
 }
 
 export function contains(content, clue, share = 0.6, options) {
-  const output = outputOf('contains', inputsOf({ content, clue }, options), checkShare(share))
-  return new Uint8Array(output)[0] === 1
+  return numberOf(Uint8Array, 'contains', inputsOf({ content, clue }, options), checkShare(share)) === 1
 }
 
 export function coverage(content, clue, options) {
-  return shareOf('coverage', { content, clue }, options)
+  return numberOf(Float64Array, 'coverage', inputsOf({ content, clue }, options))
 }
 
 export function matches(content, clue, options) {
@@ -87,7 +87,8 @@ export function difference(a, b, options) {
 
 export function pairs(fingerprints, maxDistance = 3) {
   const numbers = new Uint32Array(outputOf('pairs', readFingerprints(fingerprints), checkDistance(maxDistance)))
-  const column = (Type, offset) => Type.from({ length: numbers.length / 3 }, (_, row) => numbers[3 * row + offset])
+  const length = numbers.length / PAIR_NUMBERS
+  const column = (Type, offset) => Type.from({ length }, (_, row) => numbers[PAIR_NUMBERS * row + offset])
   return { a: column(Uint32Array, 0), b: column(Uint32Array, 1), distance: column(Uint8Array, 2) }
 }
 
@@ -107,17 +108,18 @@ export function format() {
   return call('format')
 }
 
-function shareOf(name, texts, options) {
-  const output = outputOf(name, inputsOf(texts, options))
-  return output && new Float64Array(output)[0]
+/** The number that a function writes; null if it writes none. */
+function numberOf(Type, name, inputs, ...numbers) {
+  const output = outputOf(name, inputs, ...numbers)
+  return output && new Type(output)[0]
 }
 
-/** The inputs of a function: its texts, which are given by the names of its arguments, and its options. */
+/** The inputs of a function: its texts, given by argument name, and its options. */
 function inputsOf(texts, options) {
   return [...Object.entries(texts).map(([name, text]) => checkText(name, text)), writeOptions(options)]
 }
 
-/** What `makeFeature` makes of each feature of an output. push_feature in src/texts.rs says how a feature is written. */
+/** The features of an output, each made by `makeFeature`. push_feature in src/texts.rs says how they are written. */
 function readFeatures(output, makeFeature) {
   const view = new DataView(output)
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })

@@ -44,6 +44,12 @@ pub fn not_supported(message: impl Into<String>) -> ErrorReport {
     user_error(PgSqlErrorCode::ERRCODE_FEATURE_NOT_SUPPORTED, message)
 }
 
+/// The error for an object that is not in the state that a command or a guard needs.
+#[track_caller]
+pub fn wrong_state(message: impl Into<String>) -> ErrorReport {
+    user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+}
+
 /// Raises an error, in code that cannot return it, such as a callback of PostgreSQL.
 pub fn raise(error: ErrorReport) -> ! {
     error.report(PgLogLevel::ERROR);

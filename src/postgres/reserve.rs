@@ -46,7 +46,7 @@ pub fn with_reserve<T>(run: impl FnOnce() -> T) -> T {
 
 /// As [`with_reserve`], for code through which PostgreSQL's errors pass: nothing here needs to be dropped. Goes on if
 /// there is no memory for the reserve.
-pub(crate) fn across_errors<T: Copy>(run: impl FnOnce() -> T + Copy) -> T {
+pub(crate) fn with_reserve_across_errors<T: Copy>(run: impl FnOnce() -> T + Copy) -> T {
     let mut callback = ReserveCallback::prepare();
     // SAFETY: the callback is popped before it is gone, unless an error passes through.
     unsafe {

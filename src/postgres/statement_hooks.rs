@@ -1,5 +1,5 @@
-//! Hooks for all statements that PostgreSQL plans and runs: the [`reserve`](super::reserve) is there meanwhile, and
-//! [`running_statement`](super::running_statement) notes what they may do.
+//! Hooks around the planning and running of each statement. The [`reserve`](super::reserve) is there meanwhile, and
+//! [`running_statement`](super::running_statement) notes what the statement may do.
 
 use std::cell::Cell;
 use std::ffi::{c_char, c_int};
@@ -7,7 +7,7 @@ use std::ffi::{c_char, c_int};
 use pgrx::pg_sys;
 
 use super::ffi::{standard_ExecutorRun, standard_ProcessUtility, standard_planner};
-use super::reserve::across_errors;
+use super::reserve::with_reserve_across_errors;
 use super::running_statement::{note_loading, note_statement};
 
 thread_local! {
@@ -39,7 +39,7 @@ unsafe extern "C-unwind" fn plan(
 ) -> *mut pg_sys::PlannedStmt {
     let next = PREVIOUS_PLANNER.get().unwrap_or(standard_planner);
     // SAFETY: these are PostgreSQL's arguments.
-    across_errors(|| unsafe {
+    with_reserve_across_errors(|| unsafe {
         #[cfg(not(feature = "pg19"))]
         return next(query, query_string, cursor_options, parameters);
         #[cfg(feature = "pg19")]
@@ -55,7 +55,7 @@ unsafe extern "C-unwind" fn run(
 ) {
     let next = PREVIOUS_RUN.get().unwrap_or(standard_ExecutorRun);
     // SAFETY: these are PostgreSQL's arguments.
-    across_errors(|| unsafe {
+    with_reserve_across_errors(|| unsafe {
         note_statement(query);
         #[cfg(not(any(feature = "pg18", feature = "pg19")))]
         next(query, direction, count, execute_once);
@@ -77,7 +77,7 @@ unsafe extern "C-unwind" fn run_utility(
 ) {
     let next = PREVIOUS_UTILITY.get().unwrap_or(standard_ProcessUtility);
     // SAFETY: these are PostgreSQL's arguments.
-    across_errors(|| unsafe {
+    with_reserve_across_errors(|| unsafe {
         next(statement, query_string, is_read_only_tree, context, parameters, environment, destination, completion);
     });
 }

@@ -4,8 +4,7 @@
 use std::cmp::Ordering;
 
 use pgrx::pg_sys::{self, Oid};
-use pgrx::prelude::*;
-use postgres::error::{Explain, Result, raise, user_error};
+use postgres::error::{Explain, Result, raise, wrong_state};
 use postgres::spi::query_strings;
 
 const LIBRARY_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -36,7 +35,7 @@ fn check_version(extension: Oid, is_refused: fn(Ordering) -> bool) -> Result<()>
         return Ok(());
     }
     let message = format!("the extension pg_simhash has version {installed}, and its library {LIBRARY_VERSION}");
-    Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message).with_hint(if order.is_lt() {
+    Err(wrong_state(message).with_hint(if order.is_lt() {
         "Run ALTER EXTENSION pg_simhash UPDATE in this database.".to_owned()
     } else {
         format!("Install the library of pg_simhash {installed}. If it is installed, begin a new session.")

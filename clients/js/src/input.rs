@@ -32,9 +32,8 @@ pub fn with_inputs<T>(compute: impl FnOnce([&[u8]; SLOTS]) -> T) -> T {
     INPUTS.with_borrow_mut(|inputs| {
         let result = compute(inputs.each_ref().map(Vec::as_slice));
         for input in inputs {
-            if input.capacity() > MAX_RETAINED_BYTES {
-                *input = Vec::new();
-            }
+            input.clear();
+            input.shrink_to(MAX_RETAINED_BYTES);
         }
         result
     })

@@ -5,6 +5,8 @@ use std::cell::RefCell;
 use simhash::Error;
 use simhash::fingerprint::invalid_options::{InvalidOptions, Reason};
 
+// The statuses that a function with an output returns. instance.js has the same.
+
 /// The output is the result.
 const VALUE: u32 = 0;
 /// There is no result: null.
@@ -81,12 +83,10 @@ impl Output {
 /// Writes the output of a function, and returns its status. `compute` adds the result to the output, and returns
 /// whether there is one.
 pub fn write_output(compute: impl FnOnce(&mut Output) -> Result<bool, Exception>) -> u32 {
-    let mut output = OUTPUT.take();
-    output.clear();
-    if output.capacity() > MAX_RETAINED_BYTES {
-        output = Vec::new();
-    }
-    let mut output = Output(output);
+    let mut memory = OUTPUT.take();
+    memory.clear();
+    memory.shrink_to(MAX_RETAINED_BYTES);
+    let mut output = Output(memory);
     let status = match compute(&mut output) {
         Ok(true) => VALUE,
         Ok(false) => NULL,

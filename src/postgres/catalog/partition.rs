@@ -1,12 +1,11 @@
 //! Finds the partitions and inheritors of tables, and the tables above them.
 
 use pgrx::pg_sys::{self, Oid};
-use pgrx::prelude::*;
 use pgrx::spi::quote_identifier;
 
 use super::names::{relation_sql, role_name};
 use super::relation::{Lock, NO_LOCK, Relation};
-use crate::error::{Explain, Result, user_error};
+use crate::error::{Explain, Result, wrong_state};
 use crate::expression::{Expression, expressions};
 use crate::ffi::{RelationGetPartitionQual, guarded};
 use crate::list::oids;
@@ -93,7 +92,7 @@ pub fn check_one_owner(table: Oid, members: &[Oid]) -> Result<()> {
     let message =
         format!("table \"{name}\" belongs to \"{other_owner}\", not to the owner of table \"{}\"", top.name()?);
     let target = relation_sql(member.oid())?.unwrap_or(name);
-    Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+    Err(wrong_state(message)
         .with_detail("Code that one owner has put on a table would run with the rights of the other one.")
         .with_hint(format!("ALTER TABLE {target} OWNER TO {}", quote_identifier(owner))))
 }

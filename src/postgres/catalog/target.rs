@@ -11,7 +11,7 @@ use super::column::Column;
 use super::names::{lock_schema_name, relation_sql, schema_name};
 use super::partition::{check_one_owner, with_inheritors};
 use super::relation::{ACCESS_SHARE, Lock, Relation, no_such_relation, relkind_of};
-use crate::error::{ErrorReport, Explain, Result, user_error};
+use crate::error::{ErrorReport, Explain, Result, user_error, wrong_state};
 use crate::owner::{as_owner, is_owner};
 use crate::spi::query_strings;
 
@@ -158,8 +158,7 @@ impl Target {
         }
         let message =
             format!("table \"{}\" is distributed by Citus, and this server is not the coordinator", self.name);
-        Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-            .with_hint("Connect to the coordinator, and run the command there."))
+        Err(wrong_state(message).with_hint("Connect to the coordinator, and run the command there."))
     }
 
     /// An error for a partition: its columns can only change together with the columns of the partitioned table.

@@ -19,9 +19,9 @@ use pgrx::itemptr::item_pointer_to_u64;
 use pgrx::pg_sys::{self, ItemPointerData, Oid, TransactionId};
 
 use super::entry_scan::{EntryRead, EntryScan};
-use super::moment::{Moment, Transaction};
 use super::row::{Row, TableSlot};
 use super::row_version::RowVersion;
+use super::transactions::{Moment, Transaction};
 use crate::catalog::relation::Relation;
 use crate::memory::insert;
 
@@ -269,7 +269,8 @@ fn dirty_snapshot() -> Box<pg_sys::SnapshotData> {
 /// The state of a row version that was just fetched under this dirty snapshot: fetching it sets fields of the snapshot.
 fn state_seen_by(snapshot: &pg_sys::SnapshotData) -> VersionState {
     // `xmin` is another transaction in progress that has inserted the row, and `xmax` one that is deleting it.
-    let depends = |id, speculation, inserts| VersionState::Depends { on: Transaction { id, speculation }, inserts };
+    let depends =
+        |id, speculative_token, inserts| VersionState::Depends { on: Transaction { id, speculative_token }, inserts };
     match (snapshot.xmin, snapshot.xmax) {
         (pg_sys::InvalidTransactionId, pg_sys::InvalidTransactionId) => VersionState::Present,
         (pg_sys::InvalidTransactionId, deleter) => depends(deleter, 0, false),

@@ -31,8 +31,10 @@ impl Comparison {
             };
         }
         let (tested, truth) = tested_boolean(condition);
-        let is_boolean = tested.value_type() == pg_sys::BOOLOID && is_column(tested);
-        let value = is_boolean.then(|| Expression::constant_from(truth))??;
+        if tested.value_type() != pg_sys::BOOLOID || !is_column(tested) {
+            return None;
+        }
+        let value = Expression::constant_from(truth)?;
         Some(Self { operator: Oid::from_u32(pg_sys::BooleanEqualOperator), value, collation: Oid::INVALID })
     }
 }

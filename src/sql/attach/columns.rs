@@ -8,7 +8,7 @@ use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::relation::{Relation, foreign_server_name};
 use postgres::catalog::target::Target;
 use postgres::catalog::types::type_name;
-use postgres::error::{Explain, Result, not_supported, notice, user_error};
+use postgres::error::{Explain, Result, not_supported, notice, user_error, wrong_state};
 use postgres::expression::Expression;
 use postgres::server_string::server_string_from_c;
 use postgres::spi::execute;
@@ -113,7 +113,7 @@ impl<'a> Columns<'a> {
             if execute(&query)? > 0 {
                 let message = format!("foreign table \"{}\" has other fingerprints than this table", table.name);
                 let server = foreign_server_name(table.oid)?;
-                return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                return Err(wrong_state(message)
                     .with_detail("A row has another fingerprint there than the same text has here, or none.")
                     .with_hint(format!("Attach the table on its server \"{server}\" with the same options.")));
             }

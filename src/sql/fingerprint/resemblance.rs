@@ -23,7 +23,7 @@ use super::options::{JsonDocument, read_options, read_text_criterion};
 
 /// The limit on the cached features, in bytes, and on each of the two texts as they are passed. By the default options,
 /// half a million features and pairs of neighbours take 8 MB.
-const MAX_CACHED_FEATURE_BYTES: usize = 8 << 20;
+const MAX_CACHED_BYTES: usize = 8 << 20;
 
 #[derive(Default)]
 struct LastTexts {
@@ -57,8 +57,9 @@ fn simhash_resemblance(a: TextArgument<'_>, b: TextArgument<'_>, options: RawJso
     let options = read_options(JsonDocument::Jsonb(options))?;
     LAST_TEXTS.with_borrow_mut(|last| {
         last.with_computed([a, b], &options, |computed, texts| {
-            computed
-                .compare(texts, |features, fingerprinter, other| features.resemblance_from(0.0, fingerprinter, other))
+            computed.with_features(texts, |features, fingerprinter, other| {
+                features.resemblance_from(0.0, fingerprinter, other)
+            })
         })
     })
 }
@@ -72,7 +73,7 @@ pub fn are_near(texts: [TextArgument<'_>; 2], criterion: JsonDocument<'_>) -> Re
     let TextCriterion { resemblance, bands } = criterion;
     LAST_TEXTS.with_borrow_mut(|last| {
         last.with_computed(texts, &options, |computed, [text, other]| {
-            let resembles = computed.compare([text, other], |features, fingerprinter, other| {
+            let resembles = computed.with_features([text, other], |features, fingerprinter, other| {
                 features.resembles(resemblance, fingerprinter, other)
             })?;
             if resembles != Some(true) {
@@ -89,7 +90,8 @@ pub fn are_near(texts: [TextArgument<'_>; 2], criterion: JsonDocument<'_>) -> Re
 }
 
 impl LastTexts {
-    /// Calls `compare` with the results for one of two texts, this text, and the other one. Then caches the results.
+    /// Calls `compare` with the results for one of two texts, cached or empty, and with the texts, that one first. Then
+    /// caches the results; after an error, nothing is cached.
     fn with_computed<T>(
         &mut self,
         texts: [TextArgument<'_>; 2],
@@ -98,7 +100,6 @@ impl LastTexts {
     ) -> Result<T> {
         let identities = texts.map(TextArgument::identity);
         let side_of = |text: &CachedText| identities.iter().position(|identity| text.has_identity(*identity));
-        // An error after this leaves the cache empty.
         let computed = self.computed.take().filter(|computed| computed.options == *options);
         let (side, mut computed) = match computed.zip(side_of(&self.text)) {
             Some((computed, side)) => (side, computed),
@@ -107,11 +108,11 @@ impl LastTexts {
             }
         };
         let result = compare(&mut computed, [texts[side], texts[1 - side]])?;
-        if computed.features.as_ref().map_or(0, Prepared::memory) <= MAX_CACHED_FEATURE_BYTES
-            && self.text.store(identities[side], MAX_CACHED_FEATURE_BYTES)
+        if computed.features.as_ref().map_or(0, Prepared::memory) <= MAX_CACHED_BYTES
+            && self.text.store(identities[side], MAX_CACHED_BYTES)
         {
             self.computed = Some(computed);
-            self.other.store(identities[1 - side], MAX_CACHED_FEATURE_BYTES);
+            self.other.store(identities[1 - side], MAX_CACHED_BYTES);
         }
         Ok(result)
     }
@@ -119,18 +120,18 @@ impl LastTexts {
 
 impl ComputedText {
     /// Calls `compare` with the features of `text`, to which `self` belongs, and with the other text.
-    fn compare<T>(
+    fn with_features<T>(
         &mut self,
         [text, other]: [TextArgument<'_>; 2],
         compare: impl FnOnce(&Prepared, &mut Fingerprinter, &str) -> Result<T, Error>,
     ) -> Result<T> {
         let features = match &mut self.features {
             Some(features) => features,
-            unknown => {
+            missing => {
                 #[cfg(feature = "pg_test")]
                 PREPARED.set(PREPARED.get() + 1);
                 let text = decode(text.detoast())?.as_str();
-                unknown.insert(with_fingerprinter(&self.options, |fingerprinter| Prepared::new(fingerprinter, text))?)
+                missing.insert(with_fingerprinter(&self.options, |fingerprinter| Prepared::new(fingerprinter, text))?)
             }
         };
         let other = decode(other.detoast())?.as_str();

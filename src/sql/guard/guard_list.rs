@@ -10,7 +10,7 @@ use postgres::call::Call;
 use postgres::catalog::partition::{ancestors, with_inheritors};
 use postgres::catalog::relation::{ACCESS_SHARE, NO_LOCK, Relation};
 use postgres::catalog::target::Target;
-use postgres::error::{Result, user_error};
+use postgres::error::{Result, user_error, wrong_state};
 use postgres::json::{object, string, to_jsonb};
 use postgres::owner::is_owner;
 use postgres::server_string::text_from_server_string;
@@ -77,7 +77,7 @@ fn simhash_guard_error(
         }
         if !is_enabled(tgenabled.cast_unsigned()) {
             let message = "the trigger does not fire in ordinary sessions";
-            return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+            return Err(wrong_state(message));
         }
         if is_owner(target) {
             lock_without_waiting(target)?;
@@ -86,7 +86,7 @@ fn simhash_guard_error(
         // The name is checked last: under another name, the guard still decides.
         if name.to_bytes() != TRIGGER_NAME.as_bytes() {
             let message = format!("the trigger is not named {TRIGGER_NAME}, so others may fire after it");
-            return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+            return Err(wrong_state(message));
         }
         Ok(())
     };

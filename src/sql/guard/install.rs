@@ -11,7 +11,7 @@ use postgres::call::Call;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::{ACCESS_EXCLUSIVE, Relation, SHARE_ROW_EXCLUSIVE, foreign_keys, relation_name};
 use postgres::catalog::target::Target;
-use postgres::error::{ErrorReport, Explain, Result, invalid_parameter, notice, user_error};
+use postgres::error::{ErrorReport, Explain, Result, invalid_parameter, notice, user_error, wrong_state};
 use postgres::heap::primary_key::PrimaryKey;
 use postgres::json::RawJsonb;
 use postgres::server_string::server_string;
@@ -204,8 +204,7 @@ fn warn_of_shared_key(table: &Target, relation: &Relation) -> Result<()> {
 fn already_guarded(guard: &ExistingGuard, partition: &str) -> Result<ErrorReport> {
     let name = table_of_original(guard.oid).map_or(Ok(None), relation_name)?.unwrap_or_default();
     let message = format!("partition \"{partition}\" has the guard of table \"{name}\"");
-    Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-        .with_hint("Call simhash_guard for that table."))
+    Ok(wrong_state(message).with_hint("Call simhash_guard for that table."))
 }
 
 /// Says whether the trigger is created, replaced or left as it is, and what changes.

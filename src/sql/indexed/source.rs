@@ -6,7 +6,7 @@ use postgres::catalog::column::{Column, generation_of};
 use postgres::catalog::names::lock_names_in;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::target::Target;
-use postgres::error::{Explain, Result, invalid_parameter, not_supported, user_error};
+use postgres::error::{Explain, Result, invalid_parameter, not_supported, user_error, wrong_state};
 use postgres::expression::Expression;
 use postgres::json::{RawJsonb, to_json_text};
 use postgres::query::Query;
@@ -164,7 +164,7 @@ impl Source {
         }
         let (column, member) = (&self.column, &member.name);
         let message = format!("table \"{member}\" computes \"{column}\" in another way than table \"{}\"", table.name);
-        Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        Err(wrong_state(message)
             .with_detail(format!("There it is {own_sql}, and here {}.", self.argument_sql))
             .with_hint("Give the columns the same expression."))
     }

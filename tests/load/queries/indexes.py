@@ -1,14 +1,23 @@
 """Indexes on the blocks of fingerprints and on the bands of texts: whole layouts, and damaged ones."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-# How a table gets its fingerprints: the type of the column `raw`, the expression, and what is stored for a fingerprint.
+
+class Source(NamedTuple):
+    """How a table gets its fingerprints."""
+
+    raw_type: str | None  # of the column `raw`; None if the table has none
+    expression: str
+    stored: str | None  # for a fingerprint; None if a text is stored
+
+
 SOURCES = {
-    "column": (None, "{}fp", "{}"),
-    "domain": (None, "{}fp", "{}"),
-    "not": ("bigint", "(~{}raw)", "~{}"),
-    "coalesce": ("bigint", "coalesce({}raw, bigint '0')", "{}"),
-    "text": ("text", "simhash({}raw)", None),
+    "column": Source(None, "{}fp", "{}"),
+    "domain": Source(None, "{}fp", "{}"),
+    "not": Source("bigint", "(~{}raw)", "~{}"),
+    "coalesce": Source("bigint", "coalesce({}raw, bigint '0')", "{}"),
+    "text": Source("text", "simhash({}raw)", None),
 }
 # The texts of a table: the column that is inserted, and its lower-case form, computed and stored.
 TEXTS = "{}raw", "lower({}raw)", "{}lowered"
@@ -80,7 +89,7 @@ class Layout(Indexes):
         return f"b{self.count}_{block}"
 
     def expression(self, block):
-        source = SOURCES[self.source][1].format("") if self.is_of_source else "fp"
+        source = SOURCES[self.source].expression.format("") if self.is_of_source else "fp"
         blocks = self.count
         match self.damage_of(block):
             case "other fingerprint":
@@ -110,7 +119,7 @@ class Layout(Indexes):
 
 @dataclass
 class Bands(Indexes):
-    """Indexes on the first bands of a text."""
+    """Indexes on the first bands of one of TEXTS."""
 
     text: str
     options: str
@@ -119,12 +128,12 @@ class Bands(Indexes):
     @classmethod
     def random(cls, rng):
         options = rng.choice(("", "", "", "", """, '{"ngram": 2}'""", """, '{"tokens": "words"}'"""))
-        text = rng.choice(TEXTS).format("")
+        text = rng.choice(TEXTS)
         return super().random(rng, (2, 6, 6, 6, 7, 12), BAND_DAMAGES, text=text, options=options)
 
     def indexes(self, table, name, rng):
         for band in range(self.count):
-            text = size = fingerprint = self.text
+            text = size = fingerprint = self.text.format("")
             number, options = band, self.options
             damage = self.damage_of(band)
             match damage:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from choice import choose
 from indexes import SOURCES, TEXTS, Bands, Layout
 
-WORDS = 40
+# The number of words of a text. One text in three has fewer.
+TEXT_WORDS = 40
 
 
 class Values:
@@ -24,7 +25,7 @@ class Values:
         """A fingerprint near the centre of a cluster, or a special one, as an SQL expression."""
         if self.are_texts:
             return f"simhash({self.text()})"
-        number = self.number()
+        number = self.number()  # bigint is signed
         return f"bigint '{number - (number >> 63 << 64)}'"
 
     def number(self):
@@ -45,11 +46,11 @@ class Values:
         rng = self.rng
         if rng.randrange(30) == 0:
             return "''"
-        words = random.Random(rng.choice(self.centres)).choices(range(1000), k=WORDS)
+        words = random.Random(rng.choice(self.centres)).choices(range(1000), k=TEXT_WORDS)
         for _ in range(rng.randrange(4)):
-            words[rng.randrange(WORDS)] = rng.randrange(1000)
+            words[rng.randrange(TEXT_WORDS)] = rng.randrange(1000)
         if rng.randrange(3) == 0:
-            del words[WORDS - rng.randrange(WORDS // 2) :]
+            del words[TEXT_WORDS - rng.randrange(TEXT_WORDS // 2) :]
         return f"'{' '.join(f'w{word}' for word in words)}'"
 
 
@@ -57,7 +58,7 @@ class Values:
 SOURCES_OF_NUMBERS = ("column", "column", "domain", "not", "coalesce", "coalesce")
 SOURCES_OF_TEXTS = ("text", "text", "text", "text", "column")
 
-# The clause of a partitioned table, and the bounds of its members. Those of an inherited table have none.
+# The clause of a partitioned table, and the bounds of its partitions. Inheritors have no bounds.
 TABLE_KINDS = {
     "plain": ("", ()),
     "hash": (" PARTITION BY HASH (id)", tuple(f"FOR VALUES WITH (MODULUS 3, REMAINDER {n})" for n in range(3))),
@@ -84,24 +85,22 @@ class Table:
 
     def expression(self, prefix=""):
         """The expression that computes the fingerprint."""
-        return SOURCES[self.source][1].format(prefix)
+        return SOURCES[self.source].expression.format(prefix)
 
     def texts(self, prefix):
         """The texts to compare: mostly those that have band indexes."""
         if self.source != "text":
             return ()
-        indexed = [bands.text.replace("raw", "{}raw").replace("lowered", "{}lowered") for bands in self.bands]
-        return tuple(text.format(prefix) for text in (*TEXTS, *3 * indexed))
+        return tuple(text.format(prefix) for text in (*TEXTS, *3 * [bands.text for bands in self.bands]))
 
     def columns(self, *more):
         """The column definitions, in random order. Often the fingerprint stays the second one, so that attnums of
         several tables are easily confused."""
-        raw, expression, _ = SOURCES[self.source]
         columns = ["tag integer", "max_distance integer", "n0 integer DEFAULT 0", "n1 integer DEFAULT 7"]
-        if raw:
-            fingerprint = [f"fp bigint GENERATED ALWAYS AS ({expression.format('')}) STORED"]
-            columns.append(f"raw {raw}")
-            if raw == "text":
+        if raw_type := SOURCES[self.source].raw_type:
+            fingerprint = [f"fp bigint GENERATED ALWAYS AS ({self.expression()}) STORED"]
+            columns.append(f"raw {raw_type}")
+            if raw_type == "text":
                 columns.append("lowered text GENERATED ALWAYS AS (lower(raw)) STORED")
         else:
             fingerprint = ["fp fingerprint" if self.source == "domain" else "fp bigint"]
@@ -119,6 +118,7 @@ class Table:
     def create(self):
         rng, name = self.rng, self.name
         by, bounds = TABLE_KINDS[self.kind]
+        # Dropped columns leave gaps in the attnums.
         dropped = [f"dropped{number}" for number in range(rng.randrange(3))]
         persistence = rng.choice(("", "", "", "UNLOGGED ")) if not by else ""
         yield f"CREATE {persistence}TABLE {name} ({self.columns(*(f'{column} text' for column in dropped))}){by}"
@@ -141,7 +141,7 @@ class Table:
         """A value for the column that is inserted."""
         if self.rng.randrange(15) == 0:
             return "NULL"
-        stored = SOURCES[self.source][2]
+        stored = SOURCES[self.source].stored
         return stored.format(self.values.fingerprint()) if stored else self.values.text()
 
     def fill(self, count):
@@ -150,13 +150,13 @@ class Table:
         rows = {member: [] for member in members}
         last = "NULL"
         for id in range(1, count + 1):
-            # Often repeats the last value, so that duplicates are common.
+            # One row in four repeats the last value, so that duplicates are common.
             if rng.randrange(4) > 0:
                 last = self.value()
             # Distances that differ by row are small, since the probes are made for each row.
             tag, max_distance = rng.choice(("0", "1", "2", "3", "NULL")), rng.choice("0 1 2 3 3 4 5 -1 NULL".split())
             rows[rng.choice(members)].append(f"({id}, {tag}, {max_distance}, {last})")
-        column = "raw" if SOURCES[self.source][0] else "fp"
+        column = "raw" if SOURCES[self.source].raw_type else "fp"
         for member, member_rows in rows.items():
             if member_rows:
                 yield f"INSERT INTO {member} (id, tag, max_distance, {column}) VALUES {', '.join(member_rows)}"
@@ -177,11 +177,11 @@ class Table:
                 yield from layout.indexes(self.name, self.rng)
             if only_one_member or self.kind == "inherited":
                 for member in members[:1] if only_one_member else members:
-                    of_member = layout
+                    member_layout = layout
                     # A child may have an index that only looks alike.
                     if not layout.are_columns and self.rng.randrange(4) == 0:
-                        of_member = replace(layout, damage="other fingerprint", damaged_number=0)
-                    yield from of_member.indexes(member, self.rng)
+                        member_layout = replace(layout, damage="other fingerprint", damaged_number=0)
+                    yield from member_layout.indexes(member, self.rng)
 
     def attach(self):
         """Sometimes simhash_attach indexes the fingerprint too, within a scope or not."""
@@ -194,20 +194,20 @@ class Table:
             )
 
 
-# A table whose columns have the attnums of those of `t`, but with -1 in its block columns: if a column of one table is
-# mistaken for a column of the other, a query gives wrong rows.
+# A table whose columns have the attnums of those of `t`, but with -1 in its block columns, and in `n0` and `n1`: if a
+# column of one table is mistaken for a column of the other, a query gives wrong rows.
 ALIKE = (
     "CREATE TABLE alike AS SELECT * FROM t",
     """DO $$
     DECLARE
-        block name;
+        changed name;
     BEGIN
-        FOR block IN
+        FOR changed IN
             SELECT attname FROM pg_attribute
             WHERE attrelid = 'alike'::regclass AND attnum > 0 AND atttypid = 'integer'::regtype
                 AND attname NOT IN ('id', 'tag', 'max_distance')
         LOOP
-            EXECUTE format('UPDATE alike SET %I = -1', block);
+            EXECUTE format('UPDATE alike SET %I = -1', changed);
         END LOOP;
     END $$""",
 )

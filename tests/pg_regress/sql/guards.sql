@@ -1,5 +1,6 @@
 -- simhash_guards: the guards of the database, as their triggers' arguments define them.
 CREATE TABLE docs (id integer PRIMARY KEY, tenant integer, body text, mark integer);
+-- The weighted token is the text \u0000. If it were unescaped once too often, it would be a NUL, which jsonb refuses.
 SELECT simhash_index('docs', 'body', '{"weights": {"\\u0000": 0.5}}', bands => 12);
 CREATE FUNCTION guard_of_docs() RETURNS jsonb LANGUAGE sql AS $$
     SELECT to_jsonb(g) - 'target' - 'guard' FROM simhash_guards() AS g WHERE target = 'docs'::regclass
@@ -47,25 +48,24 @@ BEGIN
     RETURN coalesce(listed.error, listed.criterion::text);
 END $$;
 SELECT arguments, error_of(arguments) FROM (VALUES
-    ('{}'::text[]),
-    (ARRAY['drop', '{}', 'simhash']),
-    (ARRAY['skip', '{"max_distance": 99}', 'simhash']),
-    (ARRAY['skip', '{"bands": 65}', 'simhash']),
+    ('{}'::text[]), (ARRAY['drop', '{}', 'simhash']),
+    (ARRAY['skip', '{"max_distance": 99}', 'simhash']), (ARRAY['skip', '{"bands": 65}', 'simhash']),
     (ARRAY['skip', '{"weights": {"\u0000": 1}}', 'simhash']),
     (ARRAY['skip', '{"\u0000": 1}', 'simhash']),
     (ARRAY['skip', '{"weights": {"a": 1e-99999999999999999999, "b": 1e-17000}}', 'simhash']),
     (ARRAY['skip', '{"weights": {"a": 1e999}}', 'simhash']),
     (ARRAY['skip', '{"resemblance": null}', 'no_such_column'])
-) AS of_trigger (arguments);
+) AS triggers (arguments);
 
+-- Arguments that are too long to be shown.
 SELECT error_of(ARRAY['skip', '{}', 'simhash', '', '', repeat('x', 1 << 24)]);
 
--- A trigger by hand that is not what simhash_guard creates.
+-- Triggers made by hand: the first is what simhash_guard creates, the others are not.
 SELECT simhash_guard('docs', 'skip', '{"resemblance": 0.7}');
 DO $$
-DECLARE made text;
+DECLARE definition text;
 BEGIN
-    FOREACH made IN ARRAY ARRAY[
+    FOREACH definition IN ARRAY ARRAY[
         'BEFORE INSERT OR UPDATE ON docs FOR EACH ROW',
         'BEFORE INSERT OR UPDATE ON docs FOR EACH ROW WHEN (NEW.id > 9)',
         'BEFORE INSERT OR UPDATE OF body ON docs FOR EACH ROW', 'BEFORE INSERT ON docs FOR EACH ROW',
@@ -74,12 +74,13 @@ BEGIN
         EXECUTE 'DROP TRIGGER zzz_simhash_guard ON docs';
         EXECUTE format('CREATE TRIGGER zzz_simhash_guard %s
             EXECUTE FUNCTION simhash_dedup(''skip'',
-                ''{"bands": 12, "weights": {"\\u0000": 0.5}, "resemblance": 0.7}'', ''body'')', made);
-        RAISE WARNING '%: %', made, guard_of_docs() ->> 'error';
+                ''{"bands": 12, "weights": {"\\u0000": 0.5}, "resemblance": 0.7}'', ''body'')', definition);
+        RAISE WARNING '%: %', definition, guard_of_docs() ->> 'error';
     END LOOP;
 END $$;
--- simhash_guard replaces such a trigger. Other states of the trigger.
+-- simhash_guard replaces such a trigger.
 SELECT simhash_guard('docs');
+-- Other states of the trigger.
 ALTER TABLE docs ENABLE REPLICA TRIGGER zzz_simhash_guard;
 SELECT guard_of_docs() ->> 'error';
 ALTER TABLE docs ENABLE ALWAYS TRIGGER zzz_simhash_guard;
@@ -96,9 +97,8 @@ SELECT simhash_unguard('docs');
 ALTER TRIGGER "Renamed" ON docs RENAME TO zzz_simhash_guard;
 SELECT simhash_unguard('docs');
 
--- A trigger with an argument whose byte is not a character, and a trigger without arguments.
-SELECT simhash_guard_definition('skip\000\377\000') ? 'error' AS is_error,
-    simhash_guard_definition('') ? 'error' AS without;
+-- A trigger argument with a byte that is no character, and a trigger without arguments.
+SELECT simhash_guard_definition('skip\000\377\000') ? 'error', simhash_guard_definition('') ? 'error';
 
 -- simhash_guards tries each guard on a row. An interrupt meanwhile rolls back the block that catches it, and no more.
 INSERT INTO docs VALUES (1, 1, 'a text');

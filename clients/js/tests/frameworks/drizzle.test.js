@@ -9,7 +9,6 @@ import { insertWithUrl, testGuard, testUpsert } from './guard.js'
 const migrations = new URL('drizzle', import.meta.url).pathname
 await recreateDatabase('node_drizzle')
 const page = await import('./page/drizzle.js')
-after(() => page.pool.end())
 
 const query = queryOf(page.pool)
 
@@ -21,8 +20,10 @@ await writeFile(`${migrations}/meta/_journal.json`, JSON.stringify({
   version: '7', dialect: 'postgresql',
   entries: [{ idx: 0, version: '7', when: 1, tag: '0000_docs', breakpoints: true }],
 }))
+// Drizzle runs a migration one statement at a time only if it has these comments.
 assert.match(await readFile(`${migrations}/0000_docs.sql`, 'utf8'), /statement-breakpoint/)
 
+after(() => page.pool.end())
 beforeEach(async () => {
   await query('DROP TABLE IF EXISTS docs')
   await query('DROP SCHEMA IF EXISTS drizzle CASCADE')
@@ -32,7 +33,7 @@ beforeEach(async () => {
 testGuard({
   query,
   insert: insertWithUrl(page),
-  search: (text) => page.search(text),
+  search: page.search,
   searchSql(text) {
     const { sql, params } = page.search(text).toSQL()
     return [sql, params]

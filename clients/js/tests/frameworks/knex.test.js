@@ -30,7 +30,7 @@ testUpsert(page, '1')
 testGuard({
   query,
   insert: insertWithUrl(page),
-  search: (text) => page.search(text),
+  search: page.search,
   searchSql(text) {
     const { sql, bindings } = page.search(text).toSQL()
     return [sql, bindings]

@@ -17,8 +17,8 @@ beforeEach(async () => {
 
 testGuard({
   query,
-  insert: (body) => page.insert(body),
-  search: (text) => page.search(text),
+  insert: page.insert,
+  search: page.search,
   searchSql: (text) => ['SELECT id FROM docs WHERE simhash_near(body, $1)', [text]],
 })
 
@@ -26,9 +26,8 @@ test('a fingerprint that is read as a Number finds few rows', async () => {
   await query("SELECT simhash_unguard('docs')")
   await query("SELECT simhash_attach('docs', 'body')")
   await query(fillStatement(500))
-  // Counts the rows that a search for their own fingerprint finds. The fingerprint has the type that a query returns:
-  // `parse` makes it.
-  const countFoundByOwnFingerprint = async (column, parse) => {
+  // How many rows are found by their own fingerprint, as pg returns it. `parse` reads a bigint, or else pg does.
+  const countFound = async (column, parse) => {
     const getTypeParser = (type, format) =>
       (parse && type === pg.types.builtins.INT8) ? parse : pg.types.getTypeParser(type, format)
     const { rows } = await page.pool.query({
@@ -36,18 +35,18 @@ test('a fingerprint that is read as a Number finds few rows', async () => {
     })
     let count = 0
     for (const { id, fingerprint } of rows) {
-      const near = await query('SELECT id FROM docs WHERE simhash_near(simhash, $1)', [fingerprint])
-      count += near.some((row) => String(row.id) === id)
+      const found = await query('SELECT id FROM docs WHERE simhash_near(simhash, $1)', [fingerprint])
+      count += found.some((row) => row.id === id)
     }
     return count
   }
-  assert.equal(await countFoundByOwnFingerprint('simhash', BigInt), 500)
-  assert.equal(await countFoundByOwnFingerprint('simhash', String), 500)
-  assert.equal(await countFoundByOwnFingerprint('simhash::text'), 500)
+  assert.equal(await countFound('simhash', BigInt), 500)
+  assert.equal(await countFound('simhash', String), 500)
+  assert.equal(await countFound('simhash::text'), 500)
   // docs/frameworks.md states this figure.
-  assert.equal(await countFoundByOwnFingerprint('simhash', Number), 114)
-  assert.equal(await countFoundByOwnFingerprint('to_jsonb(simhash)'), 114)
+  assert.equal(await countFound('simhash', Number), 114)
+  assert.equal(await countFound('to_jsonb(simhash)'), 114)
+  // row_to_json writes a number, which JSON.parse rounds.
   const [{ doc }] = await query('SELECT row_to_json(docs) AS doc FROM docs LIMIT 1')
   assert.equal(typeof doc.simhash, 'number')
-  assert.throws(() => JSON.stringify({ simhash: 1n }), TypeError)
 })

@@ -23,8 +23,8 @@ test('sync({ alter: true }) changes nothing, and a row that was read can be writ
 
 testGuard({
   query,
-  insert: (body) => page.insert(body),
-  search: (text) => page.search(text),
+  insert: page.insert,
+  search: page.search,
   async searchSql(text) {
     let statement
     page.sequelize.options.logging = (sql) => { statement = sql.replace('Executing (default): ', '') }

@@ -21,7 +21,7 @@ test('synchronize changes nothing', async () => {
 
 testGuard({
   query,
-  insert: (body) => page.insert(body),
+  insert: page.insert,
   search: (text) => page.search(text).getMany(),
   searchSql: (text) => page.search(text).getQueryAndParameters(),
 })

@@ -9,7 +9,7 @@ use postgres::catalog::column::Column;
 use postgres::catalog::index::{ExpressionForm, Index};
 use postgres::catalog::relation::Relation;
 use postgres::catalog::row_value::RowValue;
-use postgres::error::{ErrorReport, Explain, Result, invalid_parameter, user_error};
+use postgres::error::{ErrorReport, Explain, Result, invalid_parameter, user_error, wrong_state};
 use postgres::expression::Expression;
 use simhash::fingerprint::options::Options;
 
@@ -17,7 +17,7 @@ use super::asked_sql::AskedSql;
 use super::criterion::{AskedCriterion, GuardCriterion, GuardedTexts};
 use super::members::Members;
 use super::searched_fingerprints::no_index;
-use super::searched_texts::{index_call_sql, no_bands, other_options, usable_band_indexes};
+use super::searched_texts::{index_call_sql, other_options, too_few_bands, usable_band_indexes};
 use super::source::{as_fingerprint, as_text, parse_asked, source_sql, with_plain_columns};
 use crate::sql::functions::ExtensionSchema;
 use crate::sql::indexed::bits::Bits;
@@ -212,11 +212,11 @@ fn not_indexed(
         let message =
             format!("{named_sql} in table \"{}\" is a fingerprint, and the criterion is for texts", table.name()?);
         let hint = format!("Name the text as the source, {text_sql}, whose bands are indexed; {OR_BY_DISTANCE}.");
-        return Ok(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message).with_hint(hint));
+        return Ok(wrong_state(message).with_hint(hint));
     }
     let (source, guarded) = (fingerprinted_text.or(named).or(first_text_column(table)), asked.for_texts("{}")?);
     let sql = source.map_or(Ok("...".to_owned()), to_sql)?;
-    let error = no_bands(table, &sql, None, &guarded)?;
+    let error = too_few_bands(table, &sql, None, &guarded)?;
     if fingerprinted_text.is_none() {
         return Ok(error);
     }

@@ -1,9 +1,8 @@
 //! Guards of tables whose rows Citus stores in shards, where the trigger sees one shard.
 
-use pgrx::prelude::*;
 use postgres::catalog::citus::{Distribution, check_not_distributed, distribution, table_of_shard, without_number};
 use postgres::catalog::relation::{Relation, relation_name};
-use postgres::error::{Explain, Result, not_supported, user_error};
+use postgres::error::{Explain, Result, not_supported, wrong_state};
 use postgres::settings::read_setting;
 
 /// Refuses a guard that would not see all rows that it must compare, or that Citus would not create.
@@ -21,8 +20,7 @@ pub fn check_allows_triggers(table: &Relation) -> Result<()> {
     }
     let name = table.name()?;
     let message = format!("table \"{name}\" is distributed by Citus, which allows no triggers on it");
-    Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-        .with_hint("SET citus.enable_unsafe_triggers = on, and call the function again."))
+    Err(wrong_state(message).with_hint("SET citus.enable_unsafe_triggers = on, and call the function again."))
 }
 
 /// Refuses to check a row where the guard does not see all rows that it must compare. Citus copies the trigger to every

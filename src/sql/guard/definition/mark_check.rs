@@ -5,7 +5,7 @@ use pgrx::spi::quote_identifier;
 use postgres::catalog::column::Column;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::types::check_type_takes_null;
-use postgres::error::{ErrorReport, Explain, Result, user_error};
+use postgres::error::{ErrorReport, Explain, Result, user_error, wrong_state};
 
 use super::mark_column::MarkColumn;
 use super::searched_table::SearchedTable;
@@ -63,7 +63,7 @@ pub fn check_mark_column(
 fn check_takes_null(table: &Relation, column: &Column) -> Result<()> {
     if column.is_not_null {
         let message = unfit_message(table, column)?;
-        return Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        return Err(wrong_state(message)
             .with_detail("The column is NOT NULL, but a row without a near-duplicate gets NULL.")
             .with_hint("Run ALTER TABLE ... ALTER COLUMN ... DROP NOT NULL."));
     }

@@ -6,7 +6,7 @@ use pgrx::prelude::*;
 use postgres::catalog::index::ExpressionForm;
 use postgres::catalog::relation::Relation;
 use postgres::catalog::statistics::distinct_values;
-use postgres::error::{ErrorReport, Explain, Result, user_error};
+use postgres::error::{ErrorReport, Explain, Result, user_error, wrong_state};
 use postgres::expression::Expression;
 use simhash::search::growth::{ExpectedWork, Growth};
 
@@ -87,7 +87,7 @@ fn not_a_fingerprint(table: &Relation) -> ErrorReport {
 pub fn no_index(table: &Relation, max_distance: i32) -> ErrorReport {
     let name = table.name().unwrap_or_default();
     let message = format!("table \"{name}\" has no index that finds fingerprints at distance {max_distance}");
-    user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+    wrong_state(message)
         .with_detail(
             "The guard looks up every new row in valid btrees on all blocks of a layout. Columns before the block must be \
              in the guard's scope.",
@@ -99,7 +99,7 @@ pub fn no_index(table: &Relation, max_distance: i32) -> ErrorReport {
 fn too_much_work(table: &Relation, max_distance: i32) -> ErrorReport {
     let name = table.name().unwrap_or_default();
     let message = format!("for each new row, a guard would read too much of table \"{name}\"");
-    user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+    wrong_state(message)
         .with_detail(format!(
             "Its layouts do not serve the distance {max_distance}. A guard reads the entries of at most {:.0} % of the \
              rows, and looks up at most {MAX_PROBES_OF_SEARCH:.0} values.",

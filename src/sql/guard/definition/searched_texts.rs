@@ -1,13 +1,12 @@
 //! The indexes by which a guard looks up texts: one on each of the bands that its criterion has.
 
-use pgrx::PgSqlErrorCode;
 use pgrx::pg_sys::Oid;
 use pgrx::spi::{quote_identifier, quote_literal, quote_qualified_identifier};
 use postgres::catalog::column::Column;
 use postgres::catalog::index::ExpressionForm;
 use postgres::catalog::names::schema_name;
 use postgres::catalog::relation::Relation;
-use postgres::error::{ErrorReport, Explain, Result, user_error};
+use postgres::error::{ErrorReport, Explain, Result, wrong_state};
 use postgres::expression::Expression;
 use simhash::criterion::TextCriterion;
 use simhash::fingerprint::bands::DEFAULT_BANDS;
@@ -19,8 +18,7 @@ use super::source::{source_sql, with_plain_columns};
 use crate::sql::indexed::source::shown_literal;
 use crate::sql::lookup::band_indexes::{BandIndex, Bands, band_indexes};
 
-/// The indexes by which a guard looks up the texts of a table, with the same leading columns, and how it compares
-/// texts.
+/// How a guard looks up and compares the texts of a table. All its indexes have the same leading columns.
 pub struct SearchedTexts {
     pub criterion: TextCriterion,
     pub options: Options,
@@ -37,10 +35,11 @@ impl SearchedTexts {
     /// bands; then those with the most leading columns.
     pub fn read(table: &Relation, text: Expression, scope: &GuardScope, guarded: &GuardedTexts) -> Result<Self> {
         let &GuardedTexts { criterion, ref options, .. } = guarded;
-        let text_indexes = usable_band_indexes(table, Some(text));
-        let fitting: Vec<_> = text_indexes.iter().filter(|index| index.call.options.has_bands_for(options)).collect();
-        let is_within = |index: &&&BandIndex| scope.positions(&index.scope).is_some();
-        let usable = Bands::of(fitting.iter().filter(is_within).copied());
+        let all = usable_band_indexes(table, Some(text));
+        let fitting: Vec<_> = all.iter().filter(|index| index.call.options.has_bands_for(options)).collect();
+        let in_scope: Vec<_> =
+            fitting.iter().copied().filter(|index| scope.positions(&index.scope).is_some()).collect();
+        let usable = Bands::of(in_scope.iter().copied());
         let sufficient = usable.iter().filter(|bands| bands.indexes.len() >= criterion.bands);
         if let Some(best) = sufficient.max_by_key(|bands| (bands.has_same, bands.scope.len()))
             && let Some(leading_scope_positions) = scope.positions(&best.scope)
@@ -50,21 +49,20 @@ impl SearchedTexts {
             return Ok(Self { criterion, options, leading_scope_positions, indexes, has_same });
         }
         let source = source_sql(table, text)?;
-        let indexed = match (&text_indexes[..], &fitting[..]) {
-            ([other, ..], []) => return Err(other_options(table, &source, &other.call.options_json()?)?),
-            ([_, ..], [other, ..]) if !fitting.iter().any(|index| is_within(&index)) => {
-                return Err(other_scope(table, &source, &other.scope)?);
-            }
-            ([], _) => None,
+        let indexed = match (&all[..], &fitting[..], &in_scope[..]) {
+            ([], ..) => None,
+            ([other, ..], [], _) => return Err(other_options(table, &source, &other.call.options_json()?)?),
+            (_, [other, ..], []) => return Err(other_scope(table, &source, &other.scope)?),
             _ => Some(usable.iter().map(|bands| bands.indexes.len()).max().unwrap_or(0)),
         };
-        Err(no_bands(table, &source, indexed, guarded)?)
+        Err(too_few_bands(table, &source, indexed, guarded)?)
     }
 }
 
 /// The indexes of a table on the bands of this text, or of any text if it is None, by which a guard can look up rows:
 /// they are valid, not partial, and compare as their columns' types do.
 pub fn usable_band_indexes(table: &Relation, text: Option<Expression>) -> Vec<BandIndex> {
+    // A generated column's expression may have a relabelling of its own.
     let to_plain = |text: Expression| with_plain_columns(table, text.without_relabelling()).without_relabelling();
     let text = text.map(to_plain);
     let is_wanted = |index: &BandIndex| {
@@ -75,21 +73,24 @@ pub fn usable_band_indexes(table: &Relation, text: Option<Expression>) -> Vec<Ba
     indexes.into_iter().filter(is_wanted).collect()
 }
 
-/// The error for a text of which the first `indexed` bands are indexed, which are too few; 0 if only later bands are
-/// indexed, None if no band is.
-pub fn no_bands(table: &Relation, source: &str, indexed: Option<usize>, guarded: &GuardedTexts) -> Result<ErrorReport> {
+/// The error for a text of which too few bands are indexed: only the first `indexed`; 0 if the first one is missing,
+/// None if no band is indexed.
+pub fn too_few_bands(
+    table: &Relation,
+    source: &str,
+    indexed: Option<usize>,
+    guarded: &GuardedTexts,
+) -> Result<ErrorReport> {
     let (name, bands) = (table.name()?, guarded.criterion.bands);
     let message = match indexed {
         None => format!("table \"{name}\" has no index on the bands of {source}"),
         Some(0) => format!("table \"{name}\" has no index on the first band of {source}"),
         Some(1) => format!("table \"{name}\" has an index on the first band of {source}, and the guard needs {bands}"),
-        Some(indexed) => {
-            format!(
-                "table \"{name}\" has indexes on the first {indexed} bands of {source}, and the guard needs {bands}"
-            )
-        }
+        Some(indexed) => format!(
+            "table \"{name}\" has indexes on the first {indexed} bands of {source}, and the guard needs {bands}"
+        ),
     };
-    Ok(unserved(message)
+    Ok(wrong_state(message)
         .with_detail(
             "The guard looks up every new row in valid btrees on the bands of its text, one for each band. Columns before \
              the band must be in the guard's scope.",
@@ -100,8 +101,9 @@ pub fn no_bands(table: &Relation, source: &str, indexed: Option<usize>, guarded:
 /// The error for a text whose bands are indexed with other options than the guard's.
 pub fn other_options(table: &Relation, source: &str, options: &str) -> Result<ErrorReport> {
     let name = table.name()?;
-    Ok(unserved(format!("the indexes of table \"{name}\" on the bands of {source} have other options than the guard"))
-        .with_detail("By other options, texts have other bands, and the guard would not find them.")
+    let message = format!("the indexes of table \"{name}\" on the bands of {source} have other options than the guard");
+    Ok(wrong_state(message)
+        .with_detail("With other options, texts have other bands, and the guard would not find them.")
         .with_hint(format!(
             "The options of the indexes are {}. Give the criterion these, or run simhash_index with its own.",
             shown_literal(options)
@@ -114,13 +116,10 @@ fn other_scope(table: &Relation, source: &str, scope: &[i16]) -> Result<ErrorRep
     let columns = scope.iter().filter_map(|&column| Column::at(table, column));
     let names: Vec<_> = columns.map(|column| Ok(quote_identifier(column.name()?))).collect::<Result<_>>()?;
     let scope_sql = quote_literal(format!("{{{}}}", names.join(",")));
-    Ok(unserved(format!("the indexes of table \"{name}\" on the bands of {source} have a scope that the guard lacks"))
+    let message = format!("the indexes of table \"{name}\" on the bands of {source} have a scope that the guard lacks");
+    Ok(wrong_state(message)
         .with_detail("Columns before the band must be in the guard's scope.")
         .with_hint(format!("Give the guard scope => {scope_sql}, or run simhash_index without it.")))
-}
-
-fn unserved(message: String) -> ErrorReport {
-    user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
 }
 
 /// The call that makes the missing indexes, as SQL for users.

@@ -9,7 +9,7 @@ use pgrx::spi::quote_identifier;
 use postgres::catalog::column::{Column, replace_generated_columns};
 use postgres::catalog::relation::Relation;
 use postgres::catalog::row_value::RowValue;
-use postgres::error::{ErrorReport, Explain, Result, user_error};
+use postgres::error::{ErrorReport, Explain, Result, user_error, wrong_state};
 use postgres::expression::Expression;
 use postgres::row_expression::{Argument, parse_value};
 use postgres::server_string::to_server_cstring;
@@ -98,7 +98,7 @@ pub fn check_has_source_of(table: &Relation, partition: &Relation, source: &str)
     }
     let (table, partition) = (table.name()?, partition.name()?);
     let message = format!("partition \"{partition}\" computes {source} in another way than table \"{table}\"");
-    Err(user_error(PgSqlErrorCode::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+    Err(wrong_state(message)
         .with_detail(format!("In the partition it is {partition_sql}, and in the table {table_sql}."))
         .with_hint("A guard compares the same text in all partitions: give the columns the same expression."))
 }

@@ -19,8 +19,8 @@ use postgres::catalog::relation::Relation;
 use postgres::expression::{Expression, expressions};
 use postgres::heap::dirty_scan::{DirtyScan, DirtySearch, FoundVersion, VersionState};
 use postgres::heap::entry_scan::equality_key;
-use postgres::heap::moment::{Awaited, Transaction};
 use postgres::heap::row::{Row, TableSlot, has_tid};
+use postgres::heap::transactions::{Awaited, Transaction};
 
 /// The unique indexes of a table, ready to look up the keys of rows of a statement.
 pub struct UniqueIndexes {
@@ -77,7 +77,7 @@ impl ConflictingRows {
         let awaited = match state {
             VersionState::Depends { on, .. } => Some(on),
             VersionState::Present if waits_for_locks => {
-                version.blocker_of_update().map(|id| Transaction { id, speculation: 0 })
+                version.blocker_of_update().map(|id| Transaction { id, speculative_token: 0 })
             }
             VersionState::Present => None,
         };

@@ -21,7 +21,7 @@ use pgrx::prelude::*;
 use postgres::call::Call;
 use postgres::error::{ErrorReport, Result};
 use postgres::heap::dirty_scan::{DirtySearch, EntrySet};
-use postgres::heap::moment::Awaited;
+use postgres::heap::transactions::Awaited;
 use postgres::reserve::with_reserve;
 use postgres::trigger::RowEvent;
 

@@ -8,9 +8,9 @@ use pgrx::prelude::*;
 use postgres::catalog::relation::Relation;
 use postgres::error::{Explain, Result, user_error};
 use postgres::heap::dirty_scan::{FoundVersion, VersionState};
-use postgres::heap::moment::Awaited;
 use postgres::heap::primary_key::KeyValue;
 use postgres::heap::row::{Row, TableSlot};
+use postgres::heap::transactions::Awaited;
 
 use super::current_row::current_rows_of_others;
 use super::evaluation::RowKind;

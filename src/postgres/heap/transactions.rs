@@ -4,7 +4,7 @@ use pgrx::pg_sys;
 
 use crate::catalog::relation::Relation;
 
-/// A point in time, stored as a snapshot, which has the transactions that were in progress then.
+/// A point in time: a snapshot of the transactions that were in progress then.
 pub struct Moment(pg_sys::Snapshot);
 
 impl Moment {
@@ -34,28 +34,12 @@ impl Drop for Moment {
     }
 }
 
-/// A transaction in progress that has written or locked a row.
+/// A transaction in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transaction {
     pub id: pg_sys::TransactionId,
     /// The token of a speculative insertion by INSERT .. ON CONFLICT, which may still be undone; otherwise 0.
-    pub speculation: u32,
-}
-
-impl Transaction {
-    /// Waits until the transaction has ended, or until its speculative insertion is decided. The wait can be cancelled;
-    /// a deadlock raises a PostgreSQL error, whose context names the row by `table` and `tid`.
-    pub fn wait(self, table: &Relation, mut tid: pg_sys::ItemPointerData) {
-        // SAFETY: a transaction is running, as in every function call; the table is open.
-        unsafe {
-            if self.speculation != 0 {
-                pg_sys::SpeculativeInsertionWait(self.id, self.speculation);
-            } else {
-                let operation = pg_sys::XLTW_Oper::XLTW_RecheckExclusionConstr;
-                pg_sys::XactLockTableWait(self.id, table.as_ptr(), &mut tid, operation);
-            }
-        }
-    }
+    pub speculative_token: u32,
 }
 
 /// A transaction to wait for, and the row that it has written or locked.
@@ -68,8 +52,19 @@ pub struct Awaited {
 }
 
 impl Awaited {
-    /// Waits as [`Transaction::wait`] does.
+    /// Waits until the transaction has ended, or until its speculative insertion is decided. The wait can be cancelled;
+    /// a deadlock raises a PostgreSQL error, whose context names the row.
     pub fn wait(self) {
-        self.transaction.wait(&Relation::open(self.table), self.tid);
+        let Self { transaction: Transaction { id, speculative_token }, table, mut tid } = self;
+        let table = Relation::open(table);
+        // SAFETY: a transaction is running, as in every function call; the table is open.
+        unsafe {
+            if speculative_token != 0 {
+                pg_sys::SpeculativeInsertionWait(id, speculative_token);
+            } else {
+                let operation = pg_sys::XLTW_Oper::XLTW_RecheckExclusionConstr;
+                pg_sys::XactLockTableWait(id, table.as_ptr(), &mut tid, operation);
+            }
+        }
     }
 }
