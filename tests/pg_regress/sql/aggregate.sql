@@ -1,8 +1,7 @@
 -- simhash_agg(feature, weight): the sum of simhash_of_features(features, weights) over rows.
 CREATE TABLE terms AS
 SELECT n, n % 101 AS document, CASE WHEN n % 11 <> 0 THEN 'term' || n * 7919 % 3001 END AS term,
-    CASE WHEN n % 13 <> 0 THEN n % 17 / 10.0::float8 END AS weight
-FROM generate_series(1, 50000) n;
+    CASE WHEN n % 13 <> 0 THEN n % 17 / 10.0::float8 END AS weight FROM generate_series(1, 50000) n;
 ANALYZE terms;
 
 -- NULL rows are ignored. A group without features or without weights has no fingerprint, nor has an empty input.

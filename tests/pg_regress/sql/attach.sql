@@ -9,12 +9,10 @@ SELECT simhash_attach('docs', 'body');
 \d+ docs
 SELECT count(simhash) AS fingerprints, bool_and(simhash IS NOT DISTINCT FROM simhash(body)
     AND simhash_block0 IS NOT DISTINCT FROM simhash_block(simhash(body), 0)
-    AND simhash_block3 IS NOT DISTINCT FROM simhash_block(simhash(body), 3)) AS correct
-FROM docs;
+    AND simhash_block3 IS NOT DISTINCT FROM simhash_block(simhash(body), 3)) AS correct FROM docs;
 -- The new columns have statistics, so the planner knows how few rows a block value finds.
 SELECT attname, round((null_frac * 1003)::numeric) AS nulls FROM pg_stats
-WHERE tablename = 'docs' AND attname LIKE 'simhash%'
-ORDER BY attname;
+WHERE tablename = 'docs' AND attname LIKE 'simhash%' ORDER BY attname;
 -- Attaching again does nothing.
 SELECT relfilenode AS file FROM pg_class WHERE oid = 'docs'::regclass \gset
 SELECT simhash_attach('docs', 'body', options => '{"case_fold": true, "tokens": "words"}');
@@ -65,8 +63,7 @@ FROM unnest('{limited,padded,of_domain,short,words,limited_words,lexemes,print}'
 SELECT line FROM described('types') AS line WHERE line ~ '^f_' AND line !~ 'block0';
 SELECT f_limited = simhash('a text'::text), f_padded = f_limited, f_of_domain = f_limited,
     f_short = simhash('text'::text), f_words = simhash_of_features('{a,text}'::text[]), f_limited_words = f_words,
-    f_lexemes = simhash('a text'::tsvector)
-FROM types;
+    f_lexemes = simhash('a text'::tsvector) FROM types;
 SET client_min_messages = notice;
 SELECT simhash_attach('types', source, blocks => 2, prefix => ('f_' || source)::name)
 FROM unnest('{limited,padded,of_domain,short,words,limited_words,lexemes,print}'::name[]) AS source;

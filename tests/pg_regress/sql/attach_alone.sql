@@ -3,8 +3,7 @@
 CREATE TABLE texts AS
 SELECT n AS id, n % 3 AS tenant,
     (SELECT string_agg(left(md5((n / 5) || ' ' || w), 3 + n % 5 * (w / 30)), ' ' ORDER BY w)
-    FROM generate_series(1, 30) AS w) AS body
-FROM generate_series(1, 300) AS n;
+    FROM generate_series(1, 30) AS w) AS body FROM generate_series(1, 300) AS n;
 CREATE TABLE prints AS SELECT *, simhash(body) AS fp FROM texts;
 SET client_min_messages = notice;
 SELECT simhash_attach('prints', 'fp');

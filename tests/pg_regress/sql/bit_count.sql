@@ -13,8 +13,7 @@ SELECT n, CASE
         WHEN n <= 1000 THEN random_fingerprint(n)
         WHEN n <= 2000 THEN random_fingerprint(n - 1000) # (1::bigint << (n % 64)) # (1::bigint << (n * 7 % 64))
         WHEN n <= 2900 THEN random_fingerprint(1) # (random_fingerprint(n) >> 48)
-    END, timestamp '2026-01-01' + n * interval '1 minute', n % 7
-FROM generate_series(1, 3000) AS n;
+    END, timestamp '2026-01-01' + n * interval '1 minute', n % 7 FROM generate_series(1, 3000) AS n;
 CREATE TABLE strings AS SELECT id, fp::bit(64) AS phash FROM numbers;
 CREATE TABLE digits AS SELECT id, CASE WHEN id % 2 = 0 THEN upper(hex(fp)) ELSE hex(fp) END AS phash FROM numbers;
 SELECT simhash_attach('numbers', 'fp'), simhash_attach('strings', 'phash'),
@@ -63,8 +62,7 @@ SELECT count(*), searched, finding, same FROM compare_forms('strings', ARRAY[
     'bit_count(phash # ''$B'') <= $K',
     'bit_count(phash::bit varying # ''$B'') <= $K',
     'bit_count(phash::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K',
-    'bits_apart(phash, B''$B'') <= $K'])
-GROUP BY searched, finding, same ORDER BY finding;
+    'bits_apart(phash, B''$B'') <= $K']) GROUP BY searched, finding, same ORDER BY finding;
 SELECT count(*), searched, finding, same FROM compare_forms('digits', ARRAY[
     'bit_count((''x'' || phash)::bit(64) # (''x'' || ''$H'')::bit(64)) <= $K',
     'bit_count(((''x'' || phash)::bit(64)::bigint # ''$Q'')::bit(64)) <= $K'])

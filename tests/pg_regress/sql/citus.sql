@@ -7,8 +7,7 @@ CREATE TABLE here (id integer PRIMARY KEY, f bigint);
 CREATE TABLE in_one_shard (id integer PRIMARY KEY, f bigint);
 CREATE TABLE parts (tenant integer, f bigint) PARTITION BY LIST (tenant);
 CREATE TABLE part PARTITION OF parts DEFAULT;
-SELECT simhash_attach(name::regclass, 'f')
-FROM unnest('{docs,everywhere,here,in_one_shard,parts}'::text[]) AS name;
+SELECT simhash_attach(name::regclass, 'f') FROM unnest('{docs,everywhere,here,in_one_shard,parts}'::text[]) AS name;
 
 SET allow_system_table_mods = on;
 CREATE TABLE pg_catalog.pg_dist_partition (logicalrelid regclass NOT NULL, partmethod "char" NOT NULL, partkey text,

@@ -130,8 +130,7 @@ SELECT criterion, count(DISTINCT cluster) AS clusters, count(duplicate_of) AS du
 FROM (VALUES (jsonb '{}'), ('{"same": ["numbers"]}')) AS criteria (criterion), LATERAL (
     SELECT simhash_cluster(id, body, criterion) OVER w AS cluster,
         simhash_duplicate_of(id, body, criterion) OVER w AS duplicate_of
-    FROM letters WINDOW w AS (ORDER BY id)) AS found
-GROUP BY criterion ORDER BY criterion;
+    FROM letters WINDOW w AS (ORDER BY id)) AS found GROUP BY criterion ORDER BY criterion;
 
 -- Two rows are connected if simhash_near of their texts is true: pairs of texts, one of which is edited, more or less.
 -- Some edits are so large that the texts do not share a band.
@@ -147,8 +146,7 @@ FROM (SELECT *, simhash_cluster(version, body) OVER w AS cluster,
     simhash_duplicate_of(version, body) OVER w AS duplicate_of
       FROM edited WINDOW w AS (PARTITION BY pair ORDER BY version)) AS b
     JOIN edited AS a USING (pair)
-WHERE a.version = 0 AND b.version = 1
-GROUP BY near ORDER BY near;
+WHERE a.version = 0 AND b.version = 1 GROUP BY near ORDER BY near;
 
 -- Messages of the level debug1 show the progress.
 SET client_min_messages = debug1;

@@ -19,8 +19,7 @@ SELECT kind, string_agg(CASE kind
 FROM (VALUES ('amounts', 300), ('hex dump', 4096), ('timetable', 200), ('chess', 150), ('codons', 600),
     ('addresses', 700))
         AS kinds (kind, length),
-    generate_series(1, 8) AS copy, LATERAL generate_series(1, length)
-GROUP BY kind, copy;
+    generate_series(1, 8) AS copy, LATERAL generate_series(1, length) GROUP BY kind, copy;
 SELECT kind, count(*) FROM texts GROUP BY kind HAVING count(*) < 8;
 -- A copy of each kind but chess is skipped.
 INSERT INTO texts (kind, body) SELECT kind, body || ' end' FROM texts WHERE kind <> 'chess' RETURNING kind;

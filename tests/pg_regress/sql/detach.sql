@@ -80,8 +80,7 @@ INSERT INTO kept VALUES ('a text of some words');
 SELECT run_quietly($$SELECT simhash_attach('kept', 'body', blocks => 3)$$);
 ALTER TABLE kept ALTER simhash DROP EXPRESSION, ALTER simhash_block1 DROP EXPRESSION;
 SELECT simhash_detach('kept');
-SELECT body, simhash = simhash(body) AS kept, simhash_block1 = simhash_block(simhash, 1, 3) AS block_kept
-FROM kept;
+SELECT body, simhash = simhash(body) AS kept, simhash_block1 = simhash_block(simhash, 1, 3) AS block_kept FROM kept;
 \d kept
 
 -- Comments of other tools, such as PostGraphile's, can have the mark of simhash_attach as a line.

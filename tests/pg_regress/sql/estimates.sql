@@ -120,8 +120,7 @@ FROM letters LIMIT 1;
 -- row of a tenant, which compares ten thousand texts each time, is not chosen.
 CREATE TABLE copies AS SELECT n AS id, n % 50 AS tenant, CASE WHEN n / 50 % 2 = 0
     THEN 'a text that very many of them have in common' ELSE md5(n::text) || ' ' || md5('a' || n) || ' ' || md5('b' || n)
-    END AS body
-FROM generate_series(1, 20000) AS n;
+    END AS body FROM generate_series(1, 20000) AS n;
 ALTER TABLE copies ADD PRIMARY KEY (id);
 CREATE INDEX copies_tenant ON copies (tenant);
 CREATE TABLE few AS SELECT * FROM copies WHERE id % 100 = 51;

@@ -41,8 +41,7 @@ SET search_path = pg_catalog;
 INSERT INTO public.docs (id, body) VALUES (11, 'document 5'), (12, 'document 0');
 SELECT count(*), count(DISTINCT simhash) AS distinct, bool_and(simhash = "Other schema".simhash(body)) AS simhash,
     bool_and(chars = "Other schema".simhash(body, '{"tokens": "chars"}')) AS chars,
-    bool_and(block = "Other schema".simhash_block("Other schema".simhash(body), 0)) AS block
-FROM public.docs;
+    bool_and(block = "Other schema".simhash_block("Other schema".simhash(body), 0)) AS block FROM public.docs;
 SELECT count(*) FROM public.near WHERE a < b;
 -- Attached in one schema, still recognised after the move to another.
 CREATE TABLE public.attached (body text);

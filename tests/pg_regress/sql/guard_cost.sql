@@ -68,8 +68,7 @@ SELECT pages_read('INSERT INTO copies VALUES (3004, 0)') < 200 AS few_pages;
 
 -- Rows that all share a block, as texts made from a template do, with statistics that show it.
 CREATE TABLE template (id integer PRIMARY KEY, f bigint);
-INSERT INTO template SELECT n, random_fingerprint(n) & x'ffffffffffff'::bigint
-FROM generate_series(1, 20000) AS n;
+INSERT INTO template SELECT n, random_fingerprint(n) & x'ffffffffffff'::bigint FROM generate_series(1, 20000) AS n;
 ANALYZE template;
 SELECT simhash_attach('template', 'f'), simhash_guard('template', source => 'f');
 INSERT INTO template SELECT 20001, f # 7 FROM template WHERE id = 17;

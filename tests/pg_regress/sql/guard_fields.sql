@@ -66,8 +66,7 @@ EXCEPTION WHEN exclusion_violation THEN
     GET STACKED DIAGNOSTICS field = PG_DATATYPE_NAME, detail = PG_EXCEPTION_DETAIL;
 END
 $$;
-SELECT granted, seen.*
-FROM unnest('{"",id,body,"id, body"}'::text[]) AS granted, seen_by_writer(granted) AS seen;
+SELECT granted, seen.* FROM unnest('{"",id,body,"id, body"}'::text[]) AS granted, seen_by_writer(granted) AS seen;
 ALTER TABLE docs ENABLE ROW LEVEL SECURITY;
 CREATE POLICY all_rows ON docs USING (true);
 SELECT * FROM seen_by_writer('id, body');

@@ -11,8 +11,7 @@ SELECT simhash_guard('articles', 'skip');
 SELECT simhash_guard('articles', 'reject'), simhash_guard('articles', 'mark', mark_column => 'near');
 SELECT simhash_guard('lines', 'skip');
 CREATE TABLE parted (site integer, id integer, body text, PRIMARY KEY (site, id),
-    FOREIGN KEY (site, id) REFERENCES pages)
-    PARTITION BY LIST (site);
+    FOREIGN KEY (site, id) REFERENCES pages) PARTITION BY LIST (site);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);
 SELECT simhash_index('parted', 'body'), simhash_guard('parted', 'skip');
 
@@ -45,5 +44,4 @@ COMMIT;
 INSERT INTO events VALUES (4, '2026-01-03', 'one TWO three');
 SELECT id, tableoid::regclass FROM events ORDER BY id;
 SELECT tgrelid::regclass, tgenabled FROM pg_trigger WHERE tgname = 'zzz_simhash_guard'
-    AND tgrelid::regclass::text ~ 'events|january'
-ORDER BY 1;
+    AND tgrelid::regclass::text ~ 'events|january' ORDER BY 1;

@@ -135,8 +135,7 @@ SELECT errors($$SELECT simhash_guard('both_ways', source => 'simhash')$$);
 SELECT source, simhash_guard('prints', source => source), definition('prints'), simhash_unguard('prints')
 FROM unnest('{print,bits,digits,words,words_,vector}'::text[]) AS source;
 SELECT source, simhash_guard('prints', 'skip', '{"resemblance": null, "max_distance": 5}', source => source),
-    definition('prints'), simhash_unguard('prints')
-FROM unnest('{simhash,body}'::text[]) AS source;
+    definition('prints'), simhash_unguard('prints') FROM unnest('{simhash,body}'::text[]) AS source;
 SELECT simhash_guard('prints', 'skip', source => 'digits');
 INSERT INTO prints (id, digits) VALUES (1, 'ff00ff00ff00ff00'), (2, 'ff00ff00ff00ff01'), (3, 'ff00ff00ff00ffff'),
     (4, 'no digits'), (5, NULL) RETURNING id;

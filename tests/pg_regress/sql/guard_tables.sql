@@ -33,8 +33,7 @@ SELECT index_by_hand('by_expression', 'simhash', 2);
 SELECT simhash_guard('by_expression', 'skip', '{"resemblance": null, "max_distance": 5}');
 INSERT INTO by_expression VALUES (1, 'A text of some length, of which one letter differs.'),
     (2, 'A text of some length, of which one letter dithers.'),
-    (3, 'a text of some length, of which one letter differs.')
-RETURNING id;
+    (3, 'a text of some length, of which one letter differs.') RETURNING id;
 
 -- The guard searches indexes that also contain the fingerprint, as a key or included.
 CREATE TABLE covered (id integer PRIMARY KEY, f bigint);

@@ -110,8 +110,7 @@ SELECT id, body FROM nested ORDER BY id;
 CREATE TABLE edited AS
 SELECT n AS id, (SELECT string_agg(CASE WHEN (word + n * 7) % 37 = 0 THEN 'edit' || n % 40
         ELSE substr(md5(n / 6 || ' ' || word), 1, 5) END, ' ' ORDER BY word)
-            FROM generate_series(1, 60 - n % 20) AS word) AS body
-FROM generate_series(1, 400) AS n;
+            FROM generate_series(1, 60 - n % 20) AS word) AS body FROM generate_series(1, 400) AS n;
 CREATE TABLE guarded (id integer PRIMARY KEY, body text, original integer);
 SELECT simhash_index('guarded', 'body', bands => 24);
 CREATE FUNCTION near_pairs(lowest double precision, bands integer) RETURNS TABLE (a integer, b integer)

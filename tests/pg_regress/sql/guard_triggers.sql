@@ -51,8 +51,7 @@ INSERT INTO docs VALUES (7, 'bad text but kept');
 SELECT id, body FROM docs WHERE body ILIKE 'bad%';
 DELETE FROM docs WHERE body ILIKE 'bad%';
 DROP TRIGGER replace_bad ON docs;
-CREATE TRIGGER a_replace_bad BEFORE INSERT ON docs
-    FOR EACH ROW WHEN (new.id = 8) EXECUTE FUNCTION replace_bad();
+CREATE TRIGGER a_replace_bad BEFORE INSERT ON docs FOR EACH ROW WHEN (new.id = 8) EXECUTE FUNCTION replace_bad();
 INSERT INTO docs VALUES (7, 'bad text but kept'), (8, 'number eight');
 SELECT id, body FROM docs WHERE body ILIKE 'bad%';
 ROLLBACK;

@@ -52,8 +52,7 @@ SELECT url, index, found.* FROM (VALUES
     ('text, hash text GENERATED ALWAYS AS (md5(url)) STORED UNIQUE', '', '(hash)', $$'a'$$, $$'a'$$)
 ) AS cases (url, index, target, first_url, second_url), LATERAL (
     SELECT string_agg(action, ' ') AS actions, do_update, do_nothing
-    FROM upserts(url, index, target, first_url, second_url)
-    GROUP BY do_update, do_nothing ORDER BY actions) AS found;
+    FROM upserts(url, index, target, first_url, second_url) GROUP BY do_update, do_nothing ORDER BY actions) AS found;
 -- ON CONFLICT without a target, which is allowed only for DO NOTHING.
 SELECT string_agg(action, ' '), do_nothing FROM upserts('text UNIQUE', '', '', $$'a'$$, $$'a'$$) GROUP BY do_nothing;
 
@@ -71,10 +70,8 @@ SELECT simhash_guard('pages', 'mark', source => 'f', mark_column => 'mark');
 INSERT INTO pages VALUES (3, 'A', 254) ON CONFLICT (lower(url)) DO UPDATE SET f = excluded.f, n = pages.n + 4;
 SELECT * FROM pages ORDER BY id;
 -- A row that has the keys of two others updates the one that ON CONFLICT names.
-INSERT INTO pages VALUES (2, 'A', 1) ON CONFLICT (lower(url)) DO UPDATE SET n = pages.n + 8
-RETURNING id, n;
-INSERT INTO pages VALUES (2, 'A', 1) ON CONFLICT (id) DO UPDATE SET n = pages.n + 16
-RETURNING id, n;
+INSERT INTO pages VALUES (2, 'A', 1) ON CONFLICT (lower(url)) DO UPDATE SET n = pages.n + 8 RETURNING id, n;
+INSERT INTO pages VALUES (2, 'A', 1) ON CONFLICT (id) DO UPDATE SET n = pages.n + 16 RETURNING id, n;
 -- Two rows of one statement may have the same key.
 INSERT INTO pages VALUES (5, 'e', -1), (6, 'E', -1) ON CONFLICT (lower(url)) DO NOTHING;
 INSERT INTO pages VALUES (7, 'g', x'00ff00ff00ff00ff'::bigint), (8, 'G', 1)

@@ -9,11 +9,9 @@ SELECT simhash_index('docs', 'body');
 SELECT described('docs');
 -- An index has the band, the size and the fingerprint of each row, and the planner knows how rare they are.
 SELECT count(*) AS rows, count(DISTINCT simhash_band(body, 5)) AS bands,
-    count(*) FILTER (WHERE simhash_size(body) = 3) AS sizes
-FROM docs;
+    count(*) FILTER (WHERE simhash_size(body) = 3) AS sizes FROM docs;
 SELECT tablename, attname, round(null_frac * 1002) AS nulls, n_distinct FROM pg_stats
-WHERE tablename LIKE 'docs_simhash%'
-ORDER BY tablename, attname LIMIT 2;
+WHERE tablename LIKE 'docs_simhash%' ORDER BY tablename, attname LIMIT 2;
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE simhash_band(body, 5) = 42 AND simhash_size(body) BETWEEN 3 AND 4;
 
 -- Called again, it adds only what is missing. Names do not matter.

@@ -55,8 +55,7 @@ SELECT next_of_parts() \gexec
 SELECT next_of_parts() \gexec
 SELECT count(*) AS left_to_do FROM next_of_parts();
 SELECT relid AS index, indisvalid AS valid FROM pg_partition_tree('parts_simhash_band0_idx')
-    JOIN pg_index ON indexrelid = relid
-WHERE isleaf ORDER BY relid::text;
+    JOIN pg_index ON indexrelid = relid WHERE isleaf ORDER BY relid::text;
 SELECT simhash_index('parts', 'body', bands => 1);
 -- All commands at once. Nothing is left then, for a partition alone either.
 SELECT simhash_index_commands('parts', 'body', bands => 2) \gexec

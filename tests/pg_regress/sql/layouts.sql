@@ -6,8 +6,7 @@ CREATE TABLE skewed (id integer, simhash bigint);
 INSERT INTO skewed
 SELECT n, CASE WHEN n % 40 < 10 THEN random_fingerprint(n) & ~(x'ffff'::bigint << 32) | (x'1234'::bigint << 32)
                WHEN n % 40 < 22 THEN -42
-               WHEN n % 40 < 38 THEN random_fingerprint(n) END
-FROM generate_series(1, 400) n;
+               WHEN n % 40 < 38 THEN random_fingerprint(n) END FROM generate_series(1, 400) n;
 SELECT * FROM simhash_layouts('skewed');
 -- No argument is NULL.
 SELECT errors($$SELECT simhash_layouts('skewed', max_distance => NULL)$$, $$SELECT simhash_layouts(NULL)$$,
@@ -16,13 +15,11 @@ SELECT errors($$SELECT simhash_layouts('skewed', max_distance => NULL)$$, $$SELE
 -- A larger table is sampled. The exact values are 1/16 of the rows for four blocks, and a quarter at worst.
 CREATE TABLE templates AS
 SELECT CASE WHEN n % 4 = 0 THEN random_fingerprint(n) & ~(x'ffff'::bigint << 32) | (x'1234'::bigint << 32)
-            ELSE random_fingerprint(n) END AS simhash
-FROM generate_series(1, 200000) n;
+            ELSE random_fingerprint(n) END AS simhash FROM generate_series(1, 200000) n;
 SELECT blocks, round(commonest[2]::numeric, 2) AS second_block,
     CASE WHEN blocks > 3 THEN round(candidates::numeric / 200000, 2) END AS candidates,
     CASE WHEN blocks > 3 THEN round(worst::numeric / 200000, 2) END AS worst,
-    candidates < 50 AS few
-FROM simhash_layouts('templates') WHERE blocks <= 4;
+    candidates < 50 AS few FROM simhash_layouts('templates') WHERE blocks <= 4;
 
 -- No candidates: an empty table, a table without fingerprints, a single row.
 CREATE TABLE few (simhash bigint);
@@ -67,8 +64,7 @@ SELECT name, count(*) AS same_layouts
 FROM (VALUES ('parted', 'simhash'), ('"Skew''d ""View"""', 'Finger"print; --'))
         AS tables (name, col),
     LATERAL (SELECT * FROM simhash_layouts(name::regclass, col::name)
-             INTERSECT SELECT * FROM simhash_layouts('skewed')) AS same
-GROUP BY name ORDER BY name;
+             INTERSECT SELECT * FROM simhash_layouts('skewed')) AS same GROUP BY name ORDER BY name;
 
 -- Arguments that simhash_layouts refuses.
 CREATE VIEW seen AS SELECT simhash FROM skewed;

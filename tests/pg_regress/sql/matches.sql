@@ -16,8 +16,7 @@ FROM texts, simhash_matches(content, clue, options) AS m ORDER BY id, content_po
 
 -- The coverage is the sum of the words of the matches, as a share of the clue.
 SELECT id, simhash_coverage(content, clue, options) AS coverage,
-    (SELECT sum(words) FROM simhash_matches(content, clue, options)) AS words
-FROM texts ORDER BY id;
+    (SELECT sum(words) FROM simhash_matches(content, clue, options)) AS words FROM texts ORDER BY id;
 
 -- simhash_headline: whole texts, fragments, and limits.
 SELECT id, simhash_headline(content, clue, options => options) FROM texts ORDER BY id;

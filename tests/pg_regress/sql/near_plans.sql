@@ -148,8 +148,7 @@ CREATE FOREIGN DATA WRAPPER elsewhere;
 CREATE SERVER elsewhere FOREIGN DATA WRAPPER elsewhere;
 CREATE FOREIGN TABLE by_tag_foreign PARTITION OF by_tag FOR VALUES IN (99) SERVER elsewhere;
 SELECT count(*) FROM portable_plan('SELECT by_tag.id FROM queries JOIN by_tag
-    ON simhash_near(by_tag.fp, queries.fp) AND by_tag.tag = 5') line
-WHERE line ~ 'SimhashScan';
+    ON simhash_near(by_tag.fp, queries.fp) AND by_tag.tag = 5') line WHERE line ~ 'SimhashScan';
 DROP FOREIGN TABLE by_tag_foreign;
 
 -- Tables that inherit are searched by indexes of their own.

@@ -5,8 +5,7 @@ INSERT INTO prints
 SELECT n, n % 10, CASE
     WHEN n % 50 = 0 THEN NULL
     WHEN n % 4 = 0 THEN random_fingerprint(n % 40) # (1::bigint << n % 64) # (1::bigint << n % 7)
-    ELSE random_fingerprint(n) END
-FROM generate_series(1, 20000) n;
+    ELSE random_fingerprint(n) END FROM generate_series(1, 20000) n;
 SELECT simhash_attach('prints', 'fp', prefix => 'b');
 VACUUM ANALYZE prints;
 

@@ -23,7 +23,6 @@ CREATE TABLE articles (id integer PRIMARY KEY, body text);
 SELECT simhash_attach('articles', 'body');
 PREPARE like_it (text) AS
 SELECT id FROM articles
-WHERE simhash_resemblance(body, $1) >= .84 AND simhash_near(simhash, simhash($1), 8)
-ORDER BY id;
+WHERE simhash_resemblance(body, $1) >= .84 AND simhash_near(simhash, simhash($1), 8) ORDER BY id;
 SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) EXECUTE like_it ('some text');

@@ -4,8 +4,7 @@
 CREATE TABLE documents (id int PRIMARY KEY, reader name, fingerprint bigint, block int, blocks int, distance int);
 INSERT INTO documents
 SELECT n, CASE WHEN n % 2 = 0 THEN 'regress_reader' ELSE 'somebody else' END,
-    random_fingerprint(n / 4) # (1::bigint << n % 4), 0, 4, 3
-FROM generate_series(1, 4000) n;
+    random_fingerprint(n / 4) # (1::bigint << n % 4), 0, 4, 3 FROM generate_series(1, 4000) n;
 ALTER TABLE documents ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own ON documents USING (reader = current_user);
 GRANT SELECT ON documents TO regress_reader; SET enable_seqscan = off;

@@ -16,8 +16,7 @@ SELECT a, b FROM (VALUES
     ('v1.2.3 of the parser', '1.2.3 of the parser', true), ('Powerbank 12 000 mAh', 'Powerbank 12000 mAh', true),
     (E'12\u202F000,50 EUR', '12.000,50 EUR', true), (E'12\u00A0000,50 EUR', '12.000,50 EUR', true),
     ('release 1.2.30', 'release 1.30.2', false), ('Galaxy A15', 'Galaxy A51', false), ('20 m2', '20 m', false))
-    AS v (a, b, same)
-WHERE (simhash_resemblance(a, b, '{"tokens": "chars", "same": ["numbers"]}') > 0) <> same;
+    AS v (a, b, same) WHERE (simhash_resemblance(a, b, '{"tokens": "chars", "same": ["numbers"]}') > 0) <> same;
 -- By the option "ignore".
 SELECT a, b, options FROM (VALUES
     ('pod web-7d9c5b8f6-x2kfq (3f2a9c1e-8b4d-4c6a-9f1e-2b7c8d9e0f1a) answers 503',

@@ -22,8 +22,7 @@ CREATE TABLE weighted (id integer, body text);
 INSERT INTO weighted
 SELECT n, 'word' || n || ' word' || n + 1 || ' text' || n || ' text' FROM generate_series(1, 20000) n;
 SELECT simhash_attach('weighted', 'body', options => :'thousand');
-SELECT count(*), bool_and(simhash = simhash(body, :'thousand'::jsonb)) AS jsonb
-FROM weighted;
+SELECT count(*), bool_and(simhash = simhash(body, :'thousand'::jsonb)) AS jsonb FROM weighted;
 
 -- 250 weights of words that do not compress fit into the row of an index.
 SELECT jsonb_build_object('weights', jsonb_object_agg(left(md5(n::text), 8), 0.8)) AS hundreds
@@ -38,8 +37,7 @@ SELECT n, 'The text' || n || CASE WHEN n % 2 = 0 THEN ' even ' ELSE ' odd ' END 
 FROM generate_series(1, 100) n;
 SELECT simhash_weights(body, '{}') FROM docs;
 SELECT simhash_weights(body, '{"weight": "tf", "weights": {"the": 0}}') = simhash_weights(body, '{}') AS no_effect,
-    simhash_weights(body, '{"seed": 1}') = simhash_weights(body, '{}') AS seed
-FROM docs;
+    simhash_weights(body, '{"seed": 1}') = simhash_weights(body, '{}') AS seed FROM docs;
 SELECT simhash_weights(body, '{}' ORDER BY n DESC) = simhash_weights(body, '{}' ORDER BY n) AS any_order FROM docs;
 SELECT simhash_weights(body, '{}') = (SELECT simhash_weights(body, '{}') FROM docs) AS copies_do_not_matter
 FROM (SELECT body FROM docs UNION ALL SELECT body FROM docs WHERE n < 50 UNION ALL VALUES (NULL), ('')) AS more;
@@ -49,8 +47,7 @@ FROM (SELECT m, body || m % 7 FROM docs, generate_series(1, 9) AS more (m)) AS m
 -- Without texts to learn from, the result has no weights.
 SELECT simhash_weights(body, '{}') AS no_rows FROM docs WHERE false;
 SELECT simhash_weights(NULL, '{}') AS no_texts, simhash_weights('', '{}') AS no_words,
-    simhash_weights('a b', '{}') AS one_text
-FROM docs;
+    simhash_weights('a b', '{}') AS one_text FROM docs;
 SELECT n % 2 AS odd, simhash_weights(body, '{}') FROM docs GROUP BY n % 2 ORDER BY 1;
 -- The result is a value of the option. It fits into an index, whatever the features are.
 SELECT count(simhash(body, jsonb_build_object('weights', weights))) AS fingerprints

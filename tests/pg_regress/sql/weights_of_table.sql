@@ -47,8 +47,7 @@ FROM (VALUES (jsonb '{}'), ('{"weights": "table"}')) AS c (criterion), LATERAL (
     SELECT simhash_cluster(id, body, criterion) OVER w AS cluster,
         simhash_duplicate_of(id, body, criterion) OVER w AS duplicate
     FROM (SELECT -id, body FROM incoming UNION ALL SELECT id, body FROM mails) AS texts (id, body)
-    WINDOW w AS (ORDER BY id)) AS found
-GROUP BY criterion ORDER BY criterion;
+    WINDOW w AS (ORDER BY id)) AS found GROUP BY criterion ORDER BY criterion;
 
 -- Without a table, or without a text.
 SELECT errors($$SELECT simhash_near('a'::text, 'a', '{"weights": "table"}')$$,
