@@ -45,10 +45,8 @@ pub unsafe fn effects_of(executor_memory: MemoryContext) -> Effects {
     let noted = STATEMENTS.with_borrow(|statements| {
         statements.iter().find(|(memory, _)| *memory == executor_memory).map(|(_, own)| *own)
     });
-    // SAFETY: the functions only read variables.
-    let is_missed = || unsafe {
-        !pg_sys::IsLogicalWorker() && pg_sys::GetCurrentStatementStartTimestamp() == LOADING_STATEMENT_START.get()
-    };
+    // SAFETY: the function only reads a variable.
+    let is_missed = || unsafe { pg_sys::GetCurrentStatementStartTimestamp() == LOADING_STATEMENT_START.get() };
     match noted {
         Some(effects) => effects,
         // SAFETY: the caller passes a memory context that exists.
