@@ -27,11 +27,8 @@ pub unsafe fn may_complete_move(event: &RowEvent, statement: pg_sys::MemoryConte
     if event.old_row().is_some() || !table.is_partition() {
         return false;
     }
-    // SAFETY: the function only reads a variable. The caller passes a memory context that exists.
-    unsafe {
-        pg_sys::IsLogicalWorker() && is_applying_update()
-            || effects_of(statement).moves_rows && has_deleted_elsewhere(&table)
-    }
+    // SAFETY: the caller passes a memory context that exists.
+    is_applying_update().unwrap_or_else(|| unsafe { effects_of(statement).moves_rows } && has_deleted_elsewhere(&table))
 }
 
 /// Whether the running transaction has deleted rows of other partitions of the table's partition tree; true if nobody
@@ -52,16 +49,19 @@ fn has_deleted_elsewhere(table: &Relation) -> bool {
     !is_counted || members.iter().filter(|&&member| member != table.oid()).any(has_deletions)
 }
 
-/// Whether this process, a worker of logical replication, fires the trigger because it applies an UPDATE, by which it
-/// may move a row. Only the context of its errors tells: `.. during message type "UPDATE" for replication target
-/// relation "public.docs" ..`. The type is the same in all languages. The table's name is never taken for it, because
-/// it has a point.
+/// Whether a worker of logical replication fires the trigger because it applies an UPDATE, by which it may move a row.
+/// None in other processes, and if the INSERT is of a function or statement that the worker runs: then the context of
+/// its errors has several lines.
 ///
-/// False while a worker copies a new table's rows, and if the context has several lines: then the INSERT is of another
-/// function or statement. True if the context names no type.
-fn is_applying_update() -> bool {
-    // SAFETY: this process is a worker. The function returns null or a NUL-terminated text in memory of its own.
+/// Only this context tells: `.. during message type "UPDATE" for replication target relation "public.docs" ..`. The
+/// type is the same in all languages. The table's name is never taken for it, because it has a point. While a worker
+/// copies a new table's rows, it applies no UPDATE. If the context names no type, it may apply one.
+fn is_applying_update() -> Option<bool> {
+    // SAFETY: a worker has its entry. GetErrorContextStack returns null or a NUL-terminated text in memory of its own.
     let (state, context) = unsafe {
+        if !pg_sys::IsLogicalWorker() {
+            return None;
+        }
         let start = NonNull::new(pg_sys::GetErrorContextStack());
         ((*pg_sys::MyLogicalRepWorker).relstate as u8, start.map(|start| CStr::from_ptr(start.as_ptr())))
     };
@@ -69,5 +69,5 @@ fn is_applying_update() -> bool {
     let mut words = lines.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'.');
     let message_type = words.find(|word| *word == b"INSERT" || *word == b"UPDATE");
     let is_update = message_type.is_none_or(|message_type| message_type == b"UPDATE");
-    state != pg_sys::SUBREL_STATE_DATASYNC && !lines.contains(&b'\n') && is_update
+    (!lines.contains(&b'\n')).then_some(state != pg_sys::SUBREL_STATE_DATASYNC && is_update)
 }

@@ -1,7 +1,7 @@
 //! What the statement that fires a trigger may do to other rows. A trigger's call does not tell it.
 //!
 //! A [hook](super::statement_hooks) notes what each statement may do, by the memory context of its executor, until this
-//! is freed. It misses the statement that loads the library, and those that run it. COPY and logical replication run no
+//! is freed. It misses the statements that are running when the library is loaded. COPY and logical replication run no
 //! statement.
 
 use std::cell::{Cell, RefCell};
@@ -24,7 +24,8 @@ pub struct Effects {
 }
 
 thread_local! {
-    /// The running statements that have effects, each by the memory context of its executor.
+    /// The running statements that have effects, each by the memory context of its executor; and those without, while
+    /// others may have been missed.
     static STATEMENTS: RefCell<Vec<(MemoryContext, Effects)>> = const { RefCell::new(Vec::new()) };
     /// When the client's statement began that has loaded the library.
     static LOADING_STATEMENT_START: Cell<pg_sys::TimestampTz> = const { Cell::new(0) };
@@ -37,7 +38,7 @@ pub(crate) fn note_loading() {
 }
 
 /// What the statement with this executor's memory context may do; for COPY, this is the context in which it runs. Of
-/// the client's statement that has loaded the library, all is assumed that its plan does not rule out.
+/// a statement that was running when the library was loaded, all is assumed that the client's plan does not rule out.
 ///
 /// # Safety
 /// The memory context exists.
@@ -45,16 +46,18 @@ pub unsafe fn effects_of(executor_memory: MemoryContext) -> Effects {
     let noted = STATEMENTS.with_borrow(|statements| {
         statements.iter().find(|(memory, _)| *memory == executor_memory).map(|(_, own)| *own)
     });
-    // SAFETY: the functions only read variables.
-    let is_missed = || unsafe {
-        !pg_sys::IsLogicalWorker() && pg_sys::GetCurrentStatementStartTimestamp() == LOADING_STATEMENT_START.get()
-    };
     match noted {
         Some(effects) => effects,
         // SAFETY: the caller passes a memory context that exists.
-        None if is_missed() => unsafe { effects_of_client_statement(executor_memory) },
+        None if is_loading_statement() => unsafe { effects_of_client_statement(executor_memory) },
         None => Effects::default(),
     }
+}
+
+/// Whether the client's statement that has loaded the library is still running.
+fn is_loading_statement() -> bool {
+    // SAFETY: the function only reads a variable.
+    unsafe { pg_sys::GetCurrentStatementStartTimestamp() == LOADING_STATEMENT_START.get() }
 }
 
 /// What the statement may do if the client itself has sent it. Everything if it has not, or if the client has sent a
@@ -126,7 +129,7 @@ pub(crate) unsafe extern "C-unwind" fn note_statement(query: *mut pg_sys::QueryD
     let (memory, effects) = unsafe { ((*(*query).estate).es_query_cxt, planned_effects(&*(*query).plannedstmt)) };
     // A cursor runs its statement several times, so it may be noted already.
     let is_noted = || STATEMENTS.with_borrow(|statements| statements.iter().any(|(noted, _)| *noted == memory));
-    if effects != Effects::default() && !is_noted() {
+    if (effects != Effects::default() || is_loading_statement()) && !is_noted() {
         let forget = move || STATEMENTS.with_borrow_mut(|statements| statements.retain(|(noted, _)| *noted != memory));
         PgMemoryContexts::For(memory).leak_and_drop_on_delete(OnDrop(forget));
         STATEMENTS.with_borrow_mut(|statements| statements.push((memory, effects)));

@@ -52,7 +52,6 @@ fn simhash_guard(
     call: Call<'_>,
 ) -> Result<()> {
     let guard = AskedGuard {
-        schema: ExtensionSchema::of_call(call)?,
         criterion: criterion.map(AskedCriterion::read).transpose()?,
         action: action.map(|action| Action::from_name(decode(action)?.as_str())).transpose()?,
         scope: scope.map(|scope| column_names(&scope, "scope")).transpose()?,
@@ -62,16 +61,15 @@ fn simhash_guard(
         unless: AskedSql::read(unless, "unless")?,
     };
     let target = required(target, "target")?;
-    // CREATE TRIGGER takes the same lock.
-    Target::lock(target, SHARE_ROW_EXCLUSIVE, |table| guard.install(table))
+    // CREATE TRIGGER takes the same lock. While this waits for it, the extension may move to another schema.
+    Target::lock(target, SHARE_ROW_EXCLUSIVE, |table| guard.install(ExtensionSchema::of_call(call)?, table))
 }
 
 #[pg_extern(sql = false)]
 fn simhash_unguard(target: Option<pg_sys::Oid>, call: Call<'_>) -> Result<()> {
-    let schema = ExtensionSchema::of_call(call)?;
-    // DROP TRIGGER takes the same lock.
+    // DROP TRIGGER takes the same lock. While this waits for it, the extension may move to another schema.
     Target::lock(required(target, "target")?, ACCESS_EXCLUSIVE, |table| {
-        if find_guard(schema, table)?.is_none() {
+        if find_guard(ExtensionSchema::of_call(call)?, table)?.is_none() {
             let message = format!("table \"{}\" has no guard", table.name);
             return Err(user_error(PgSqlErrorCode::ERRCODE_UNDEFINED_OBJECT, message));
         }
@@ -84,7 +82,6 @@ fn simhash_unguard(target: Option<pg_sys::Oid>, call: Call<'_>) -> Result<()> {
 /// The arguments of `simhash_guard`. None stands for the existing guard's value or, without a guard, for the default.
 /// An empty text stands for no value.
 struct AskedGuard {
-    schema: ExtensionSchema,
     action: Option<Action>,
     criterion: Option<AskedCriterion>,
     scope: Option<Vec<String>>,
@@ -96,14 +93,13 @@ struct AskedGuard {
 
 impl AskedGuard {
     /// Creates the trigger, replaces the existing one, or leaves it as it is, and reports which.
-    fn install(self, table: &Target) -> Result<()> {
-        let schema = self.schema;
+    fn install(self, schema: ExtensionSchema, table: &Target) -> Result<()> {
         let existing = find_guard(schema, table)?;
         let with_hint =
             |error: ErrorReport| error.with_hint("The guard of the table cannot be read: call simhash_unguard first.");
         let old = existing.as_ref().map(|guard| Arguments::parse(&guard.arguments)).transpose().map_err(with_hint)?;
         let relation = table.open();
-        let (new, searched) = self.completed_from(old.as_ref(), &relation)?.resolved(table, &relation)?;
+        let (new, searched) = self.completed_from(old.as_ref(), &relation)?.resolved(schema, table, &relation)?;
         drop(relation);
         let memory = PgMemoryContexts::CurrentMemoryContext.value();
         // SAFETY: the memory context of the running call outlives the evaluator.
@@ -142,7 +138,12 @@ impl AskedGuard {
 
     /// Finds the source, the columns and the tables to search. Returns the trigger's arguments, and these tables. An
     /// error if the trigger would fail for each row.
-    fn resolved(self, table: &Target, relation: &Relation) -> Result<(Arguments, Vec<SearchedTable>)> {
+    fn resolved(
+        self,
+        schema: ExtensionSchema,
+        table: &Target,
+        relation: &Relation,
+    ) -> Result<(Arguments, Vec<SearchedTable>)> {
         check_is_whole(table)?;
         let (action, scope) = (self.action.unwrap_or(Action::Reject), self.scope.unwrap_or_default());
         let members = Members::read(table.oid, table.oid)?;
@@ -150,12 +151,12 @@ impl AskedGuard {
         members.all.iter().try_for_each(check_member)?;
         let scope_columns: Vec<_> = GuardScope::new(relation, &scope)?.attnums().collect();
         let asked = self.criterion.map_or_else(|| AskedCriterion::from_json("{}".to_owned()), Ok)?;
-        let (source, criterion) = find_source(self.source.as_ref(), &members, &asked, self.schema)?;
+        let (source, criterion) = find_source(self.source.as_ref(), &members, &asked, schema)?;
         let mark_column = self.mark_column.filter(|mark| !mark.is_empty());
         let among = condition_sql(self.among.as_ref(), relation, AMONG, mark_column.as_deref())?;
         let unless = condition_sql(self.unless.as_ref(), relation, UNLESS, mark_column.as_deref())?;
         let arguments = Arguments { action, criterion, source, mark_column, scope, among, unless };
-        let mut searched = members.searched(&arguments, Some(self.schema))?;
+        let mut searched = members.searched(&arguments, Some(schema))?;
         resolve_mark_column(&arguments, relation, &mut searched)?;
         warn_of_unique_index(relation, &scope_columns)?;
         if action == Action::Skip {

@@ -110,10 +110,8 @@ SELECT outcome('UPDATE parts SET part = 4 WHERE part = 2');
 ALTER TABLE docs DROP CONSTRAINT docs_part_fkey;
 -- A row may move from a table that has nothing of pg_simhash, in a session that has not used pg_simhash before.
 CREATE TABLE outer_docs (id integer, part integer, f bigint) PARTITION BY LIST (part);
-CREATE TABLE plain_docs PARTITION OF outer_docs FOR VALUES IN (1);
-CREATE TABLE inner_docs (id integer, part integer, f bigint);
-SELECT index_by_hand('inner_docs', 'f');
-SELECT FROM simhash_guard('inner_docs', 'skip', source => 'f');
+CREATE TABLE plain_docs PARTITION OF outer_docs FOR VALUES IN (1); CREATE TABLE inner_docs (LIKE outer_docs);
+SELECT index_by_hand('inner_docs', 'f'); SELECT FROM simhash_guard('inner_docs', 'skip', source => 'f');
 ALTER TABLE outer_docs ATTACH PARTITION inner_docs FOR VALUES IN (2);
 INSERT INTO outer_docs VALUES (1, 2, 0), (2, 1, 1);
 \c -
@@ -123,6 +121,9 @@ UPDATE outer_docs SET part = 2 WHERE id = 2;
 -- An INSERT is skipped there as everywhere, also after a row of another partition was deleted.
 \c -
 BEGIN; DELETE FROM plain_docs; INSERT INTO outer_docs VALUES (3, 2, 1); ROLLBACK;
+\c -
+BEGIN; DELETE FROM plain_docs;
+DO 'BEGIN INSERT INTO outer_docs VALUES (3, 2, -1); INSERT INTO outer_docs VALUES (4, 2, 1); END'; ROLLBACK;
 SELECT outcome('INSERT INTO outer_docs VALUES (3, 2, 1)', 'outer_docs');
 SELECT outcome('MERGE INTO outer_docs USING (VALUES (2), (3)) AS v (key) ON id = key
     WHEN MATCHED THEN UPDATE SET part = 2 WHEN NOT MATCHED THEN INSERT VALUES (key, 2, 1)', 'outer_docs');

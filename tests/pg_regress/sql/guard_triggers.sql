@@ -75,3 +75,11 @@ INSERT INTO docs VALUES (9, 'the last text') RETURNING id, after_store(109, 9, '
 INSERT INTO docs VALUES (10, 'a text to touch') RETURNING id, touch(docs);
 SELECT id, body FROM docs WHERE id IN (7, 8, 9, 10, 107, 108, 109) ORDER BY id;
 ROLLBACK;
+
+-- A later trigger may write a row near the one that is being stored while a third row conflicts with this one, but not
+-- after it has deleted that row: then this one is stored too.
+CREATE FUNCTION write_copy() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN PERFORM public.after_store(new.id + 100, new.id % 2, upper(new.body)); RETURN new; END $$;
+CREATE TRIGGER zzzz BEFORE INSERT ON docs FOR EACH ROW WHEN (new.id < 100) EXECUTE FUNCTION write_copy();
+SELECT sqlstate_of(format('INSERT INTO docs VALUES (%s, ''words of row %1$s'') ON CONFLICT DO NOTHING', id))
+FROM docs WHERE id < 3 ORDER BY id;

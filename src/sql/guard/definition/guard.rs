@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use pgrx::{IntoDatum, direct_function_call};
 use postgres::catalog::column::Column;
 use postgres::catalog::partition::PartitionTree;
-use postgres::catalog::relation::{NO_LOCK, Relation};
+use postgres::catalog::relation::{ACCESS_SHARE, NO_LOCK, Relation};
 use postgres::error::{Explain, Result, not_supported, user_error};
 use postgres::server_string::server_string;
 use postgres::trigger::{RowEvent, table_of_original};
@@ -56,6 +56,8 @@ impl Guard {
         let arguments = Arguments::parse(&arguments)?;
         let Arguments { source, mark_column, scope, .. } = &arguments;
         check_has_columns(event, column_name(source).iter().chain(mark_column).chain(scope))?;
+        // A statement that writes to a partition has not locked the root. SAFETY: any OID may be locked.
+        unsafe { pg_sys::LockRelationOid(identity.root, ACCESS_SHARE) };
         let members = Members::read(identity.root, event.table().oid())?;
         for &member in &members.all {
             check_sees_all(&Relation::open(member), scope)?;

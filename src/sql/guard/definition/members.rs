@@ -23,9 +23,9 @@ pub struct Members {
 }
 
 impl Members {
-    /// Lists the table `root` with its partitions at all levels, and `table`, one of these. If `table` or a table above
-    /// it is being detached, it is listed too: it has the guard until the end of the detaching. An error if one of
-    /// these tables cannot be searched, or belongs to another role.
+    /// Lists the table `root`, which the caller has locked, with its partitions at all levels, and `table`, one of
+    /// these. If `table` or a table above it is being detached, it is listed too: it has the guard until the end of the
+    /// detaching. An error if one of these tables cannot be searched, or belongs to another role.
     pub fn read(root: Oid, table: Oid) -> Result<Self> {
         let all = match relkind_of(root) {
             pg_sys::RELKIND_PARTITIONED_TABLE => PartitionTree::read(root, table, ACCESS_SHARE).members,

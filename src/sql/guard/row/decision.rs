@@ -220,14 +220,11 @@ fn search_once(row: NewRow<'_>, undecided: &mut Undecided) -> Result<Next> {
         return Ok(Next::Near(tuple));
     }
     let tuple = row.without_mark();
-    // PostgreSQL does not store the row while a conflicting one is present. Otherwise it does, and later rows of this
-    // session may be near it before a search finds it.
-    if !conflicting.is_present() {
-        // SAFETY: the tuple is the event's new row, or a copy of it with another mark. The pending row is forgotten
-        // with the memory of the trigger's call, which is the current one.
-        let pending = unsafe { PendingRow::new(event, undecided.key.clone(), tuple) };
-        statement.current.pending.replace(Some(pending));
-    }
+    // Later rows of this session may be near the row before a search finds it.
+    // SAFETY: the tuple is the event's new row, or a copy of it with another mark. The pending row is forgotten with
+    // the memory of the trigger's call, which is the current one.
+    let pending = unsafe { PendingRow::new(event, undecided.key.clone(), tuple, conflicting.is_present()) };
+    statement.current.pending.replace(Some(pending));
     Ok(Next::Store(tuple))
 }
 

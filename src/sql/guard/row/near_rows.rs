@@ -12,6 +12,7 @@ use postgres::heap::primary_key::KeyValue;
 use postgres::heap::row::{Row, TableSlot};
 use postgres::heap::transactions::Awaited;
 
+use super::conflicting_rows::UniqueIndexes;
 use super::current_row::current_rows_of_others;
 use super::evaluation::RowKind;
 use super::pending_row::PendingRow;
@@ -107,7 +108,7 @@ fn check_pending(statement: &Statement, query: &NearQuery) -> Result<()> {
 }
 
 /// Whether a pending row that may be near by its key is a near-duplicate: it is in the scope, fulfils the condition
-/// `among`, and its text resembles the new text.
+/// `among`, its text resembles the new text, and no conflicting row is still present.
 fn is_near_pending(statement: &Statement, pending: &PendingRow, query: &NearQuery) -> Result<bool> {
     let has_row = |searched: &&SearchedTable| searched.oid == pending.table;
     // The guard does not search all partitions, for example one that is being detached. Its rows count as near.
@@ -119,9 +120,12 @@ fn is_near_pending(statement: &Statement, pending: &PendingRow, query: &NearQuer
         pg_sys::ExecForceStoreHeapTuple(pending.tuple, slot.as_ptr(), false);
         Row::new(slot.as_ptr())
     };
+    // SAFETY: the row belongs to this table.
+    let conflicting = || unsafe { UniqueIndexes::new(&table, false).find(&table, row, query.search) };
     Ok(searched.scope.has_values(row, &query.scope)
         && statement.evaluator.is_among(searched, row, RowKind::New)?
-        && query.is_near(searched, row)?)
+        && query.is_near(searched, row)?
+        && !(pending.is_conflicting && conflicting().is_present()))
 }
 
 impl<'a> NearRows<'a> {

@@ -15,6 +15,8 @@ pub struct PendingRow {
     pub key: RowKey,
     /// A copy of the row, in the memory of the call.
     pub tuple: HeapTuple,
+    /// Whether a conflicting row was present: PostgreSQL stores the new row only if that one disappears.
+    pub is_conflicting: bool,
     /// The slot from which PostgreSQL stores the row, and the slot's tid before that: it may be the tid of a row of
     /// another table, from which the row was copied.
     slot: *mut pg_sys::TupleTableSlot,
@@ -27,13 +29,13 @@ impl PendingRow {
     /// # Safety
     /// The tuple is a row of the event's table. The function is called in the memory of the trigger's call, with which
     /// the result is dropped.
-    pub unsafe fn new(event: &RowEvent, key: RowKey, tuple: HeapTuple) -> Self {
+    pub unsafe fn new(event: &RowEvent, key: RowKey, tuple: HeapTuple, is_conflicting: bool) -> Self {
         let new = event.new_row();
         // SAFETY: the caller passes a row. A BEFORE trigger runs under its statement's snapshot, which has the
         // statement's command.
         let (tuple, command) = unsafe { (pg_sys::heap_copytuple(tuple), (*pg_sys::GetActiveSnapshot()).curcid) };
         let tid_before = item_pointer_to_u64(new.tid());
-        Self { table: event.table().oid(), key, tuple, slot: new.slot(), tid_before, command }
+        Self { table: event.table().oid(), key, tuple, is_conflicting, slot: new.slot(), tid_before, command }
     }
 
     /// Whether the row has been stored, changed by a later trigger or not. Its slot then has a new tid: the tid of a
