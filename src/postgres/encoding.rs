@@ -13,9 +13,13 @@ use std::sync::OnceLock;
 
 use pgrx::pg_sys;
 use pgrx::pg_sys::pg_enc;
+use simhash::error::Result;
 
 /// The character that stands for byte 0. No server encoding but UTF-8 has such characters.
 const CHARACTER_OF_BYTE_0: u32 = 0xF_0000;
+
+/// The most bytes that are converted at a time.
+const MAX_PART_BYTES: usize = 1 << 16;
 
 /// The encoding of the database. A backend stays in one database, whose encoding does not change.
 pub fn database_encoding() -> pg_enc::Type {
@@ -61,33 +65,46 @@ pub fn readable(text: &str) -> Cow<'_, str> {
 
 /// Converts a text in the server's encoding to UTF-8. A code that has no Unicode character becomes U+FFFD, so that
 /// a message about the text does not itself fail. SQL_ASCII is read as UTF-8.
-fn to_utf8(text: &[u8]) -> Cow<'_, str> {
-    let (server, utf8) = (database_encoding() as i32, pg_enc::PG_UTF8 as i32);
+fn to_utf8(text: &[u8]) -> String {
+    let converted = convert(text, database_encoding(), pg_enc::PG_UTF8, |_| "\u{fffd}".to_owned());
+    String::from_utf8_lossy(&converted.unwrap_or(text.into())).into_owned()
+}
+
+/// Converts a text to another encoding, with `replace` of each character that this encoding lacks. If there is no
+/// conversion, returns the text itself.
+pub(super) fn convert(
+    text: &[u8],
+    from: pg_enc::Type,
+    to: pg_enc::Type,
+    replace: impl Fn(&[u8]) -> String,
+) -> Result<Cow<'_, [u8]>> {
+    let (from, to) = (from as i32, to as i32);
     // SAFETY: a transaction is running, as in every function call.
-    let conversion = unsafe { pg_sys::FindDefaultConversionProc(server, utf8) };
+    let conversion = unsafe { pg_sys::FindDefaultConversionProc(from, to) };
     if conversion == pg_sys::InvalidOid {
-        return String::from_utf8_lossy(text);
+        return Ok(text.into());
     }
-    let mut source = text.to_vec();
-    let mut buffer = vec![0; text.len() * pg_sys::MAX_CONVERSION_GROWTH as usize + 1];
-    let mut converted = String::with_capacity(text.len());
-    let mut rest = &mut source[..];
+    let mut buffer = vec![0; text.len().min(MAX_PART_BYTES) * pg_sys::MAX_CONVERSION_GROWTH as usize + 1];
+    let (mut converted, mut rest) = (Vec::new(), text);
     while !rest.is_empty() {
-        // SAFETY: both lengths are those of the slices. `buffer` is long enough for the longest result and its NUL.
-        let consumed_bytes = unsafe {
-            let (start, length) = (rest.as_mut_ptr(), rest.len() as i32);
+        // SAFETY: both lengths are those of the slices. Only as much is read as surely fits, with a NUL, into `buffer`.
+        let mut consumed_bytes = unsafe {
+            let (start, length) = (rest.as_ptr().cast_mut(), rest.len() as i32);
             let (result, capacity, no_error) = (buffer.as_mut_ptr(), buffer.len() as i32, true);
-            pg_sys::pg_do_encoding_conversion_buf(conversion, server, utf8, start, length, result, capacity, no_error)
-        };
-        converted.extend(CStr::from_bytes_until_nul(&buffer).map(CStr::to_string_lossy));
-        rest = &mut rest[consumed_bytes as usize..];
-        if !rest.is_empty() {
-            converted.push(char::REPLACEMENT_CHARACTER);
+            pg_sys::pg_do_encoding_conversion_buf(conversion, from, to, start, length, result, capacity, no_error)
+        } as usize;
+        let mut part = CStr::from_bytes_until_nul(&buffer).map_or(&[][..], CStr::to_bytes);
+        let replacement;
+        if consumed_bytes == 0 {
             // SAFETY: `rest` has a byte, the first of a character.
-            let length = unsafe { pg_sys::pg_encoding_mblen(server, rest.as_ptr().cast()) } as usize;
-            let end = length.min(rest.len());
-            rest = &mut rest[end..];
+            let length = unsafe { pg_sys::pg_encoding_mblen(from, rest.as_ptr().cast()) } as usize;
+            consumed_bytes = length.min(rest.len());
+            replacement = replace(&rest[..consumed_bytes]);
+            part = replacement.as_bytes();
         }
+        converted.try_reserve(part.len())?;
+        converted.extend_from_slice(part);
+        rest = &rest[consumed_bytes..];
     }
-    Cow::Owned(converted)
+    Ok(converted.into())
 }

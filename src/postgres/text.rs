@@ -3,6 +3,7 @@
 //! A text has three forms: [`RawText`], the server's bytes; [`Utf8Text`], for the algorithm; and a server string
 //! ([`super::encoding`]), for names and commands.
 
+use std::borrow::Cow;
 use std::ffi::{CStr, c_char};
 use std::slice;
 use std::str;
@@ -12,8 +13,9 @@ use pgrx::prelude::*;
 use pgrx::varlena::{varatt_is_1b, varatt_is_1b_e, varatt_is_4b_u, varlena_to_byte_slice, varsize_any};
 use pgrx::{AnyElement, FromDatum};
 
-use super::encoding::database_encoding;
-use super::error::{ErrorReport, Explain, Result, user_error};
+use super::encoding::{convert, database_encoding};
+use super::error::{ErrorReport, Explain, Result, out_of_memory, user_error};
+use super::interrupts::tick;
 
 /// The bytes of a text, in the server's encoding, detoasted.
 ///
@@ -115,9 +117,27 @@ fn utf8_error(text: &[u8]) -> ErrorReport {
         .with_hint("In a SQL_ASCII database, store text as UTF-8, or convert it with convert_from().")
 }
 
-/// A `text` value. `text` is shorter than 1 GB. PostgreSQL raises an error if it cannot encode or store it.
+/// Encodes a text for the database. A character that its encoding lacks becomes `\u{3bc}`, as in messages.
+fn encode(text: &str) -> Cow<'_, [u8]> {
+    if text.is_ascii() || database_encoding() == pg_sys::pg_enc::PG_UTF8 {
+        return text.as_bytes().into();
+    }
+    let escape = |character: &[u8]| {
+        tick();
+        String::from_utf8_lossy(character).escape_unicode().to_string()
+    };
+    convert(text.as_bytes(), pg_sys::pg_enc::PG_UTF8, database_encoding(), escape).unwrap_or_else(|_| out_of_memory())
+}
+
+/// Whether the database's encoding has all characters of a text.
+pub fn is_encodable(text: &str) -> bool {
+    decode(&encode(text)).is_ok_and(|decoded| decoded.as_str() == text)
+}
+
+/// A `text` value, with escapes as in [`encode`]. `text` is shorter than 1 GB. PostgreSQL raises an error if it cannot
+/// store it.
 pub fn text_from_utf8(text: &str) -> AnyElement {
-    text_from_bytes(recode(text.as_bytes(), pg_sys::pg_any_to_server))
+    text_from_bytes(&encode(text))
 }
 
 /// A `text` value from its bytes, in the server's encoding.

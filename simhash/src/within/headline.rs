@@ -46,6 +46,14 @@ pub fn headline(fingerprinter: &mut Fingerprinter, content: &str, clue: &str, st
     } else {
         let mut fragments = choose_fragments(&matches, shared.content_tokens, style, tick)?;
         normal.place(Unit::Bytes, fragments.iter_mut(), tick)?;
+        // Two fragments may have parts of one character.
+        fragments.dedup_by(|next, last| {
+            let touches = next.start <= last.end;
+            if touches {
+                last.end = next.end;
+            }
+            touches
+        });
         fragments
     };
     normal.place(Unit::Bytes, matches.iter_mut().map(|Match { content, .. }| content), tick)?;
@@ -120,7 +128,7 @@ fn append(headline: &mut String, text: &str) -> Result<()> {
 mod tests {
     use super::{Fingerprinter, Style, headline};
     use crate::fingerprint::Scratch;
-    use crate::fingerprint::options::Options;
+    use crate::fingerprint::options::{Options, Tokens};
 
     #[test]
     fn a_match_in_two_fragments_is_marked_in_both() {
@@ -129,5 +137,15 @@ mod tests {
         let (mut scratch, options) = (Scratch::default(), Options::default());
         let marked = headline(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), content, clue, &style);
         assert_eq!(marked.as_deref(), Ok("<b>a b c d e f g</b> ... <b>i</b> by <b>x y z</b>"));
+    }
+
+    #[test]
+    fn a_character_in_two_fragments_is_shown_once() {
+        let style = Style { max_fragments: 2, max_words: 7, ..Style::default() };
+        let options = Options { tokens: Tokens::Chars, ..Options::default() };
+        let (content, clue) = ("\u{fdfa} jumps over", "\u{fdfa} zzzz jumps");
+        let mut scratch = Scratch::default();
+        let marked = headline(&mut Fingerprinter::new(&mut scratch, &options, &|| ()), content, clue, &style);
+        assert_eq!(marked.as_deref(), Ok("<b>\u{fdfa}</b> <b>jumps</b> o"));
     }
 }

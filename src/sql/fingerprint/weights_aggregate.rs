@@ -9,7 +9,7 @@ use postgres::call::Call;
 use postgres::error::{Explain, Result, algorithm_error, invalid_parameter};
 use postgres::interrupts::tick;
 use postgres::json::{RawJsonb, to_jsonb};
-use postgres::text::{RawText, decode};
+use postgres::text::{RawText, decode, is_encodable};
 use simhash::fingerprint::learn::{TABLE_SAMPLE, TextSample, WEIGHT_BYTES, to_json};
 use simhash::fingerprint::options::Options;
 
@@ -57,6 +57,8 @@ fn simhash_weights_final(state: Internal) -> Result<Option<AnyElement>> {
     let Some(state) = (unsafe { state.get::<WeightsState>() }) else {
         return Ok(None);
     };
-    let learnt = state.sample.learn(&state.options, MAX_JSONB_BYTES / WEIGHT_BYTES, &tick).map_err(algorithm_error)?;
+    let learn = state.sample.learn(&state.options, MAX_JSONB_BYTES / WEIGHT_BYTES, &tick);
+    let mut learnt = learn.map_err(algorithm_error)?;
+    learnt.retain(|learnt| is_encodable(&learnt.feature));
     to_jsonb(&to_json(&learnt, MAX_JSONB_BYTES)).map(Some)
 }
