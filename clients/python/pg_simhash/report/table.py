@@ -35,6 +35,7 @@ FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace
 WHERE c.oid = %s::oid AND relkind IN ('r', 'p', 'm')
 """
 
+# Rows of tables that inherit from another may have the same primary key.
 COLUMNS_SQL = """
 SELECT attname AS name, format_type(atttypid, NULL) AS type, t.typcategory = 'S' AS is_text,
     ARRAY[quote_ident(attname), format('(%%I)::text', attname)] AS expressions,
@@ -47,6 +48,7 @@ JOIN pg_type AS t ON t.oid = atttypid
 JOIN pg_type AS base ON base.oid = coalesce(nullif(t.typbasetype, 0), t.oid)
 LEFT JOIN pg_index ON indrelid = attrelid AND indisprimary
     AND array_position(indkey::smallint[], attnum) < indnkeyatts
+    AND NOT EXISTS (SELECT FROM pg_inherits JOIN pg_class ON oid = inhparent WHERE oid = attrelid AND relkind <> 'p')
 WHERE attrelid = %s::oid AND attnum > 0 AND NOT attisdropped
 ORDER BY attnum
 """
@@ -132,7 +134,7 @@ class Table:
     """The extension's schema."""
     version: str
     key: list[str]
-    """The columns of the primary key."""
+    """The columns of the primary key; empty if it does not identify a row."""
     order: list[str]
     """The columns whose values decide which of two rows is earlier: the column of --order, and the primary key."""
     order_column: str | None

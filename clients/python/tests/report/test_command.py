@@ -202,6 +202,14 @@ class Contents(WithDatabase):
                 self.sql(re.search("<pre>(DELETE.*?)</pre>", page, re.DOTALL)[1])
                 self.assertEqual(self.sql(f"SELECT number FROM {name}").fetchall(), [(first,)])
 
+    def test_inheritance(self):
+        """Rows of several tables have the same primary key; only one of them is deleted."""
+        self.create_table("parent", ["one text of several words", "another of other words"])
+        self.sql("CREATE TABLE report.child () INHERITS (report.parent)")
+        self.sql("INSERT INTO report.child SELECT id + 1, upper(body) FROM report.parent WHERE id = 1")
+        self.sql(re.search("<pre>(DELETE.*?)</pre>", html.unescape(self.report("report.parent")), re.DOTALL)[1])
+        self.assertEqual(self.sql("SELECT tableoid::regclass::text FROM report.parent").fetchall(), 2 * [("parent",)])
+
     def test_html(self):
         """Texts are shown without their tags."""
         texts = []
