@@ -53,7 +53,9 @@ class NoNearDuplicate(BaseConstraint):
         text = getattr(instance, self.source)
         if not text or not {self.source, *self.scope}.isdisjoint(exclude or ()):
             return
-        rows = model._base_manager.using(using).filter(**{field: getattr(instance, field) for field in self.scope})
+        # Of a foreign key, the column, which may be unset.
+        scope = [model._meta.get_field(field).attname for field in self.scope]
+        rows = model._base_manager.using(using).filter(**{column: getattr(instance, column) for column in scope})
         if self.among is not None:
             among = self.among.replace("%", "%%")
             # The condition may end with a comment, which lasts to the end of its line.

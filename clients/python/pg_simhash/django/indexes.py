@@ -1,5 +1,6 @@
 """Indexes on the bands of a text, and on the blocks of a fingerprint."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,6 +29,8 @@ def band_indexes(
     They are ordinary indexes of Django: makemigrations sees changes, and ``AddIndexConcurrently`` of
     ``django.contrib.postgres`` builds one while the table is in use.
     """
+    # makemigrations writes the members of a dict sorted, and compares them in their order.
+    options = json.loads(json.dumps(options, sort_keys=True))
     return [
         Index(
             *(F(field) for field in scope),

@@ -55,6 +55,11 @@ class Indexes(SimpleTestCase):
             ],
         )
 
+    def test_order_of_options(self):
+        """makemigrations writes them sorted, and must not see a change then."""
+        given, written = {"ngram": 2, "case_fold": False}, {"case_fold": False, "ngram": 2}
+        self.assertEqual(*(band_indexes("body", name="story", options=options) for options in (given, written)))
+
     def test_block_indexes(self):
         self.assertEqual(
             block_indexes("f", name="story", blocks=2, scope=["tenant"]),
