@@ -88,14 +88,19 @@ DECLARE
     functions regnamespace;
     schema_name name;
     table_name name;
+    is_partitioned boolean;
     trigger_name text;
 BEGIN
     SELECT pronamespace INTO STRICT functions FROM pg_proc WHERE oid = near::oid;
-    SELECT nspname, relname INTO STRICT schema_name, table_name
+    SELECT nspname, relname, relkind = 'p' OR relispartition INTO STRICT schema_name, table_name, is_partitioned
     FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE pg_class.oid = target::oid;
     trigger_name := format('%I.%I', schema_name, table_name::text || '_keep_out'::text);
     IF action IS NULL OR action NOT IN ('reject', 'skip') THEN
         RAISE 'action must be reject or skip, not "%"', action USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF action = 'skip' AND is_partitioned THEN
+        RAISE 'table "%" is partitioned: a row that an UPDATE moves would be lost', table_name
+            USING ERRCODE = 'feature_not_supported', HINT = 'Use reject.';
     END IF;
     -- Rows with the same key are not compared: they are taken for two versions of one row.
     IF NOT EXISTS (SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
@@ -112,7 +117,9 @@ BEGIN
     EXECUTE format('CREATE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS %L',
                    trigger_name, format($body$
 #variable_conflict use_column
+<<keep_out>>
 DECLARE
+    own %1$s.%3$I%%TYPE = CASE TG_OP WHEN 'UPDATE' THEN OLD.%3$I ELSE NEW.%3$I END;
     existing text;
 BEGIN
     -- Elsewhere, a row that was committed while this session waited for it is invisible.
@@ -126,17 +133,17 @@ BEGIN
     WHERE NEW.%2$I IS NOT NULL;
 
     -- This statement has a new snapshot, which sees what was committed while the locks were waited for.
-    SELECT %3$I INTO existing FROM %1$s AS stored
+    SELECT %3$I INTO keep_out.existing FROM %1$s AS stored
     WHERE %4$s.simhash_near(%2$I::bigint, NEW.%2$I::bigint)
         -- The row itself has its old key until it is updated; an INSERT with ON CONFLICT DO UPDATE has that of the row.
-        AND %3$I IS DISTINCT FROM CASE TG_OP WHEN 'UPDATE' THEN OLD.%3$I ELSE NEW.%3$I END
+        AND %3$I IS DISTINCT FROM keep_out.own
     ORDER BY %4$s.hamming(%2$I::bigint, NEW.%2$I::bigint), %3$I LIMIT 1;
     IF NOT FOUND THEN
         RETURN NEW;
     ELSIF %5$L = 'skip' THEN
         RETURN NULL;
     END IF;
-    RAISE 'near-duplicate of row %% of table "%%"', existing, TG_TABLE_NAME
+    RAISE 'near-duplicate of row %% of table "%%"', keep_out.existing, TG_TABLE_NAME
         USING ERRCODE = 'exclusion_violation', TABLE = TG_TABLE_NAME, CONSTRAINT = TG_NAME;
 END
 $body$, format('%I.%I', schema_name, table_name), fingerprint, key, functions, action, target::oid::bigint));
