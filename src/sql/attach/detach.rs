@@ -136,8 +136,8 @@ impl Attached {
         let Some(first) = dependents.first() else { return Ok(()) };
         let message = format!("cannot detach table \"{}\" because {first} depends on a column of it", table.name);
         Err(user_error(PgSqlErrorCode::ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST, message)
-            .with_detail(format!("Not made by simhash_attach: {}.", dependents.join(", ")))
-            .with_hint("Drop it first."))
+            .with_detail(format!("Not attached with this prefix: {}.", dependents.join(", ")))
+            .with_hint("Detach or drop it first."))
     }
 }
 
