@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyByteArray, PyBytes, PyString};
 
+use crate::cancel::interruptible;
 use crate::error::wrong_type;
 use crate::{numpy, pandas};
 
@@ -54,5 +55,6 @@ pub fn text_column(texts: &Bound<'_, PyAny>) -> PyResult<Vec<Option<PyBackedStr>
     if texts.is_instance_of::<PyString>() || is_bytes(&texts) {
         return Err(wrong_type("texts", "a sequence of str or None", &texts));
     }
-    texts.try_iter()?.enumerate().map(|(index, text)| text_element(&text?, index)).collect()
+    let texts = interruptible(texts.py(), texts.try_iter()?);
+    texts.enumerate().map(|(index, text)| text_element(&text??, index)).collect()
 }
