@@ -39,7 +39,8 @@ export function checkNumberOfBands(count) {
 }
 
 export function checkShare(share) {
-  return checkNumber('share', share, 0, 1, () => `share ${share} is out of range. A text has a share of 0 to 1.`)
+  const hint = 'Give a number from 0 to 1: 0.6 for three words in five of the clue.'
+  return checkNumber('share', share, 0, 1, () => `share ${share} is out of range. ${hint}`)
 }
 
 /** Fingerprints as 64-bit integers, and a byte for each, 1 for null; no bytes for a BigInt64Array. */

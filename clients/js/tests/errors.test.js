@@ -52,7 +52,7 @@ const RANGE_ERRORS = [
     () => hamming(1n, 2n ** 63n), ...callsWithFingerprints(BigUint64Array.of(2n ** 63n)),
   ],
   ['clue of 3 words is too short. A ', () => contains('7 8 9', '7 8 9')],
-  ['share NaN is out of range', () => contains('7 8 9', '7 8 9 10', NaN)],
+  ['share NaN is out of range. Give a number from 0 to 1: 0.6 for ', () => contains('7 8 9', '7 8 9 10', NaN)],
   [
     'simhash option "seed" is a Number beyond 2**53, which may be rounded. Use a BigInt.',
     () => simhash('text', { seed: 2 ** 53 }),

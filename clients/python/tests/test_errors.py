@@ -88,7 +88,7 @@ class Errors(unittest.TestCase):
                 ("^number of bands 65 is out of range. A text has 1 to 64.$", lambda: bands("a", 65)),
                 ("^number of bands 0 is out of range. A text has 1 to 64.$", lambda: bands("a", 0)),
                 (CLUE, lambda: contains("1 2 3 4", "1 2 3")),
-                ("^share NaN is out of range", lambda: contains("1 2 3 4", "1 2 3 4", NAN)),
+                ("^share NaN is out of range. Give a number from 0 to 1", lambda: contains("1 2 3 4", "1 2 3 4", NAN)),
                 ("^there are more features than weights" + length, lambda: simhash_of_features(["a", "b"], [1])),
                 ("^there are more weights than features" + length, lambda: simhash_of_features(["a"], [1, 2])),
                 ("^feature weight -1.5" + weight, lambda: simhash_of_features(["a"], [-1.5])),
