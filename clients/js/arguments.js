@@ -74,7 +74,7 @@ export function writeOptions(options) {
   if (options === undefined) {
     return ''
   }
-  if (options === null || typeof options !== 'object' || isIterable(options)) {
+  if (!isPlain(options)) {
     throw new TypeError(`options must be an object, not ${typeName(options)}`)
   }
   const members = Object.entries(options).filter(([, value]) => value !== undefined)
@@ -125,10 +125,15 @@ function isIterable(value) {
   return typeof value?.[Symbol.iterator] === 'function'
 }
 
+/** Whether a value is an object of members, not a Date, for example. */
+function isPlain(value) {
+  return Object.prototype.toString.call(value) === '[object Object]' && !isIterable(value)
+}
+
 function typeName(value) {
   if (value === null) {
     return 'null'
   }
-  // An iterable is named by its class: "not Map" says more than "not object".
-  return (typeof value === 'object' && isIterable(value) && value.constructor?.name) || typeof value
+  // An iterable or a Date is named by its class: "not Map" says more than "not object".
+  return (typeof value === 'object' && !isPlain(value) && value.constructor?.name) || typeof value
 }

@@ -33,6 +33,7 @@ const TYPE_ERRORS = [
   ['options must be an object, not null', () => simhash('text', null)],
   ['options must be an object, not Array', () => simhash('text', ['ngram', 2])],
   ['options must be an object, not Map', () => simhash('text', new Map([['ngram', 2]]))],
+  ['options must be an object, not Date', () => simhash('text', new Date())],
   ['simhash option "weights" must be a JSON value, not Map', () => simhash('text', { weights: new Map() })],
   ['simhash option "weights" must be a JSON value, not Set', () => simhash('text', { weights: new Set() })],
 ]
