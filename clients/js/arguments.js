@@ -39,7 +39,8 @@ export function checkNumberOfBands(count) {
 }
 
 export function checkShare(share) {
-  return checkNumber('share', share, 0, 1, () => `share ${share} is out of range. A text has a share of 0 to 1.`)
+  const hint = 'Give a number from 0 to 1: 0.6 for three words in five of the clue.'
+  return checkNumber('share', share, 0, 1, () => `share ${share} is out of range. ${hint}`)
 }
 
 /** Fingerprints as 64-bit integers, and a byte for each, 1 for null; no bytes for a BigInt64Array. */
@@ -73,7 +74,7 @@ export function writeOptions(options) {
   if (options === undefined) {
     return ''
   }
-  if (options === null || typeof options !== 'object' || isIterable(options)) {
+  if (!isPlain(options)) {
     throw new TypeError(`options must be an object, not ${typeName(options)}`)
   }
   const members = Object.entries(options).filter(([, value]) => value !== undefined)
@@ -124,10 +125,15 @@ function isIterable(value) {
   return typeof value?.[Symbol.iterator] === 'function'
 }
 
+/** Whether a value is an object of members, not a Date, for example. */
+function isPlain(value) {
+  return Object.prototype.toString.call(value) === '[object Object]' && !isIterable(value)
+}
+
 function typeName(value) {
   if (value === null) {
     return 'null'
   }
-  // An iterable is named by its class: "not Map" says more than "not object".
-  return (typeof value === 'object' && isIterable(value) && value.constructor?.name) || typeof value
+  // An iterable or a Date is named by its class: "not Map" says more than "not object".
+  return (typeof value === 'object' && !isPlain(value) && value.constructor?.name) || typeof value
 }

@@ -2,6 +2,8 @@
 
 mod shared;
 
+use std::cell::Cell;
+
 use proptest::prelude::*;
 use proptest::sample::select;
 use shared::calls::{resemblance_of, summary, with_fingerprinter};
@@ -17,6 +19,7 @@ use simhash::fingerprint::{Fingerprinter, Scratch};
 use simhash::pairs::{Confirmation, ConfirmedClusters, KeptRows, Outcome, TextSketches, representatives};
 use simhash::random::Random;
 use simhash::text::ignore::Ignored;
+use simhash::ticking::ITEMS_BETWEEN_TICKS;
 
 /// A budget of memory, in bytes, that is never exceeded.
 const AMPLE: usize = 1 << 30;
@@ -384,6 +387,22 @@ fn reads_near_texts_once() {
         assert!((min_passes..=max_passes).contains(&passes), "{passes} passes with {budget} bytes");
         assert_eq!(confirm::<ConfirmedClusters>(&rows, COPIES, &options, budget, &|| ()), (all.clone(), read, passes));
     }
+}
+
+/// Texts that are too short to tick themselves.
+#[test]
+fn ticks_between_short_texts() {
+    struct Counted<'a>(&'a Cell<usize>);
+    impl AsRef<str> for Counted<'_> {
+        fn as_ref(&self) -> &str {
+            self.0.update(|count| count + 1);
+            "one"
+        }
+    }
+    let read = Cell::new(0);
+    let texts: Vec<_> = (0..10_000).map(|_| Some(Counted(&read))).collect();
+    let tick = || assert!(read.take() <= ITEMS_BETWEEN_TICKS);
+    representatives::<KeptRows>(&texts, COPIES, &Options::default(), &tick).expect("memory suffices");
 }
 
 #[test]

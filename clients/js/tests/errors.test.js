@@ -33,6 +33,7 @@ const TYPE_ERRORS = [
   ['options must be an object, not null', () => simhash('text', null)],
   ['options must be an object, not Array', () => simhash('text', ['ngram', 2])],
   ['options must be an object, not Map', () => simhash('text', new Map([['ngram', 2]]))],
+  ['options must be an object, not Date', () => simhash('text', new Date())],
   ['simhash option "weights" must be a JSON value, not Map', () => simhash('text', { weights: new Map() })],
   ['simhash option "weights" must be a JSON value, not Set', () => simhash('text', { weights: new Set() })],
 ]
@@ -52,7 +53,7 @@ const RANGE_ERRORS = [
     () => hamming(1n, 2n ** 63n), ...callsWithFingerprints(BigUint64Array.of(2n ** 63n)),
   ],
   ['clue of 3 words is too short. A ', () => contains('7 8 9', '7 8 9')],
-  ['share NaN is out of range', () => contains('7 8 9', '7 8 9 10', NaN)],
+  ['share NaN is out of range. Give a number from 0 to 1: 0.6 for ', () => contains('7 8 9', '7 8 9 10', NaN)],
   [
     'simhash option "seed" is a Number beyond 2**53, which may be rounded. Use a BigInt.',
     () => simhash('text', { seed: 2 ** 53 }),

@@ -23,3 +23,12 @@ class Criterion(Options, total=False):
 
     resemblance: float
     bands: int
+
+
+def plain(value: object) -> object:
+    """A mapping or a sequence as json.dumps writes it."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return list(value)
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import (
@@ -247,12 +248,14 @@ def _options(options: Mapping[str, Any]) -> list[ColumnElement[Any]]:
 
 def _document(members: Mapping[str, Any]) -> ColumnElement[Any]:
     """Options or a criterion as a constant, which generated columns and indexes need, as PostgreSQL prints a jsonb."""
-    document = json.dumps(_in_order_of_jsonb(members), ensure_ascii=False).replace("'", "''")
+    document = _jsonb(members).replace("'", "''")
     return literal_column(f"'{document}'::jsonb", JSONB)
 
 
-def _in_order_of_jsonb(value: Any) -> Any:
+def _jsonb(value: Any) -> str:
     if isinstance(value, Mapping):
         keys = sorted(value, key=lambda key: (len(key.encode()), key.encode()))
-        return {key: _in_order_of_jsonb(value[key]) for key in keys}
-    return value
+        return "{" + ", ".join(f"{_jsonb(key)}: {_jsonb(value[key])}" for key in keys) + "}"
+    if isinstance(value, float):  # Without an exponent.
+        return format(Decimal(float.__repr__(value)), "f")
+    return json.dumps(value, ensure_ascii=False)

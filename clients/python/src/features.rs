@@ -1,6 +1,6 @@
 //! `features`: what a fingerprint is made of; `simhash_of_features`: the fingerprint of the caller's features.
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyFloat, PyList, PyString, PyType};
@@ -70,9 +70,10 @@ fn length_mismatch(what: &str) -> PyErr {
 
 /// A weight in the units of a tally.
 fn weight_of(weight: &Bound<'_, PyAny>, index: usize) -> PyResult<u64> {
-    let Ok(number) = weight.extract::<f64>() else {
-        return Err(wrong_type(&format!("weights[{index}]"), "a number", weight));
-    };
+    let number = weight.extract::<f64>().map_err(|error| {
+        let is_wrong_type = error.is_instance_of::<PyTypeError>(weight.py());
+        if is_wrong_type { wrong_type(&format!("weights[{index}]"), "a number", weight) } else { error }
+    })?;
     billionths_from_float(number).ok_or_else(|| {
         let shown = PyFloat::new(weight.py(), number);
         PyValueError::new_err(format!(

@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::cancel::detached_unless_small;
 use crate::error::wrong_type;
-use crate::texts::{is_bytes, python_iterable, text_argument, text_element};
+use crate::texts::{is_no_column, python_iterable, text_argument, text_element};
 use crate::values::FingerprintValues;
 use crate::{numpy, options, pandas};
 
@@ -79,7 +79,7 @@ pub fn simhash<'py>(text: &Bound<'py, PyAny>, options: Option<&Bound<'py, PyDict
     if text.is_none() {
         return Ok(py.None().into_bound(py));
     }
-    if !text.hasattr("__iter__")? || is_bytes(text) {
+    if !text.hasattr("__iter__")? || is_no_column(text)? {
         return Err(wrong_type("text", "str, None, or an iterable of them", text));
     }
     let fingerprints = fingerprint_all(&python_iterable(text)?, &options)?;

@@ -10,7 +10,7 @@ use crate::arguments::Fingerprint;
 use crate::cancel::{detached, interruptible};
 use crate::error::{algorithm_error, wrong_type};
 use crate::numpy;
-use crate::texts::{is_bytes, python_iterable};
+use crate::texts::{is_no_column, python_iterable};
 
 /// The fingerprints of rows, and the positions of the rows that have none.
 pub struct FingerprintColumn {
@@ -26,7 +26,7 @@ impl FingerprintColumn {
             return Self::of_array(&bytes, mask.as_ref());
         }
         let fingerprints = &python_iterable(fingerprints)?;
-        if fingerprints.is_instance_of::<PyString>() || is_bytes(fingerprints) {
+        if fingerprints.is_instance_of::<PyString>() || is_no_column(fingerprints)? {
             return Err(wrong_type("fingerprints", "a NumPy array, or an iterable of int", fingerprints));
         }
         let mut column = Self::with_capacity(fingerprints.len().unwrap_or(0))?;

@@ -37,10 +37,9 @@ pub fn is_of_loaded<'py>(
 ) -> PyResult<bool> {
     let py = object.py();
     let modules = py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?;
-    match modules.cast::<PyDict>()?.get_item(module)? {
-        Some(module) => object.is_instance(&module.getattr(class)?),
-        None => Ok(false),
-    }
+    let Some(module) = modules.cast::<PyDict>()?.get_item(module)? else { return Ok(false) };
+    // Another thread may still be importing the module.
+    module.getattr_opt(class)?.map_or(Ok(false), |class| object.is_instance(&class))
 }
 
 /// The elements of an array of any shape, as a list of Python's objects. A masked element is None.

@@ -32,6 +32,10 @@ fn to_json(keywords: &Bound<'_, PyDict>) -> PyResult<String> {
     // json.dumps would write NaN, which is not JSON.
     let settings = PyDict::new(py);
     settings.set_item(intern!(py, "allow_nan"), false)?;
+    // Surrogates stay, and are a UnicodeEncodeError below.
+    settings.set_item(intern!(py, "ensure_ascii"), false)?;
+    let plain = py.import(intern!(py, "pg_simhash._options"))?.getattr(intern!(py, "plain"))?;
+    settings.set_item(intern!(py, "default"), plain)?;
     let json = py.import(intern!(py, "json"))?.call_method(intern!(py, "dumps"), (keywords,), Some(&settings))?;
     json.extract()
 }

@@ -14,6 +14,11 @@ pub fn is_series(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     is_of_loaded(object, intern!(py, "pandas"), intern!(py, "Series"))
 }
 
+pub fn is_frame(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = object.py();
+    is_of_loaded(object, intern!(py, "pandas"), intern!(py, "DataFrame"))
+}
+
 /// The elements of a series. Missing elements (None, NaN or NA, by the dtype) are None.
 pub fn to_list<'py>(series: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = series.py();

@@ -45,7 +45,9 @@ pub fn contains<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<bool> {
     if !(0.0..=1.0).contains(&share) {
-        return Err(PyValueError::new_err(format!("share {share} is out of range. A text has a share of 0 to 1.")));
+        return Err(PyValueError::new_err(format!(
+            "share {share} is out of range. Give a number from 0 to 1: 0.6 for three words in five of the clue."
+        )));
     }
     let texts = [text_argument(content, "content")?, text_argument(clue, "clue")?];
     with_texts(content.py(), texts, options, |fingerprinter, [content, clue]| {

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyByteArray, PyBytes, PyString};
 
+use crate::cancel::interruptible;
 use crate::error::wrong_type;
 use crate::{numpy, pandas};
 
@@ -27,9 +28,11 @@ pub fn text_element(object: &Bound<'_, PyAny>, index: usize) -> PyResult<Option<
     }
 }
 
-/// Whether an object is bytes or a bytearray: an iterable of `int`, but neither texts nor fingerprints.
-pub fn is_bytes(object: &Bound<'_, PyAny>) -> bool {
-    object.is_instance_of::<PyBytes>() || object.is_instance_of::<PyByteArray>()
+/// Whether an object is bytes, a bytearray or a data frame of pandas, which yields the names of its columns: an
+/// iterable, but of neither texts nor fingerprints.
+pub fn is_no_column(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let is_bytes = object.is_instance_of::<PyBytes>() || object.is_instance_of::<PyByteArray>();
+    Ok(is_bytes || pandas::is_frame(object)?)
 }
 
 /// A column as an iterable of Python's objects: a series of pandas, a NumPy array, Arrow data of pyarrow, or an
@@ -51,8 +54,9 @@ pub fn python_iterable<'py>(column: &Bound<'py, PyAny>) -> PyResult<Bound<'py, P
 /// Texts, one for each row, of a column or an iterable of `str` or None.
 pub fn text_column(texts: &Bound<'_, PyAny>) -> PyResult<Vec<Option<PyBackedStr>>> {
     let texts = python_iterable(texts)?;
-    if texts.is_instance_of::<PyString>() || is_bytes(&texts) {
+    if texts.is_instance_of::<PyString>() || is_no_column(&texts)? {
         return Err(wrong_type("texts", "a sequence of str or None", &texts));
     }
-    texts.try_iter()?.enumerate().map(|(index, text)| text_element(&text?, index)).collect()
+    let texts = interruptible(texts.py(), texts.try_iter()?);
+    texts.enumerate().map(|(index, text)| text_element(&text??, index)).collect()
 }

@@ -49,6 +49,16 @@ assert str(found.dtype) == "Int64" and found[0] == pg_simhash.simhash("one") and
 """
 
 
+# A module that is not to be imported, and one that another thread is importing.
+WITHOUT_CLASSES = """
+import sys, types
+import pg_simhash
+sys.modules["numpy"] = None
+sys.modules["pandas"] = types.ModuleType("pandas")
+assert pg_simhash.simhash(["one"]) == [pg_simhash.simhash("one")]
+"""
+
+
 class NumPy(unittest.TestCase):
     def test_shape_of_object_arrays(self):
         texts = [["one text", None, "another"], ["", "one text", "naïve café"]]
@@ -104,5 +114,5 @@ class Pandas(unittest.TestCase):
 
 class MissingPackages(unittest.TestCase):
     def test_works_without_numpy_and_pyarrow(self):
-        for program in WITHOUT_NUMPY, WITHOUT_ARROW:
+        for program in WITHOUT_NUMPY, WITHOUT_ARROW, WITHOUT_CLASSES:
             subprocess.run([sys.executable, "-c", program], check=True, timeout=600)

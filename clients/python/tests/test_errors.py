@@ -28,6 +28,7 @@ ONE = np.array([1])
 NAN = float("nan")
 # pandas makes floats of a list of integers with None, and they lose bits.
 FLOATS = pd.Series([simhash("one two three four"), None])
+FRAME = pd.DataFrame({"body": ["a"]})
 CLUE = "^clue of 3 words is too short. A clue has at least 4 words, or 5 letters"
 NO_TEXT = "^text must be str, None, or an iterable of them, not "
 
@@ -46,6 +47,8 @@ class Errors(unittest.TestCase):
                 (f"{NO_TEXT}bytes$", lambda: simhash(b"bytes")),
                 (f"{NO_TEXT}bytearray$", lambda: simhash(bytearray())),
                 (f"{NO_TEXT}Table$", lambda: simhash(pa.table({"a": ["a"]}))),
+                (f"{NO_TEXT}DataFrame$", lambda: simhash(FRAME)),
+                ("^texts must be a sequence of str or None, not DataFrame$", lambda: duplicate_of(FRAME)),
                 (r"^texts\[1\] must be str or None, not int$", lambda: simhash(["a", 2])),
                 (r"^texts\[0\] must be str or None, not list$", lambda: simhash([["a"]])),
                 (r"^texts\[0\] must be str or None, not int$", lambda: simhash(ONE)),
@@ -85,7 +88,7 @@ class Errors(unittest.TestCase):
                 ("^number of bands 65 is out of range. A text has 1 to 64.$", lambda: bands("a", 65)),
                 ("^number of bands 0 is out of range. A text has 1 to 64.$", lambda: bands("a", 0)),
                 (CLUE, lambda: contains("1 2 3 4", "1 2 3")),
-                ("^share NaN is out of range", lambda: contains("1 2 3 4", "1 2 3 4", NAN)),
+                ("^share NaN is out of range. Give a number from 0 to 1", lambda: contains("1 2 3 4", "1 2 3 4", NAN)),
                 ("^there are more features than weights" + length, lambda: simhash_of_features(["a", "b"], [1])),
                 ("^there are more weights than features" + length, lambda: simhash_of_features(["a"], [1, 2])),
                 ("^feature weight -1.5" + weight, lambda: simhash_of_features(["a"], [-1.5])),
@@ -107,6 +110,8 @@ class Errors(unittest.TestCase):
                 (ConnectionError, "^broken$", lambda: simhash(broken())),
                 (UnicodeEncodeError, "", lambda: simhash("\ud800")),
                 (UnicodeEncodeError, "", lambda: simhash(["a", "\udfff"])),
+                (UnicodeEncodeError, "", lambda: simhash("a", weights={"\ud800": 1})),
+                (OverflowError, "", lambda: simhash_of_features(["a"], [10**400])),
                 (OverflowError, r"^fingerprint 9223372036854775808 is out of range", lambda: pairs([2**63])),
                 (OverflowError, r" is out of range .* subtract 2\*\*64.$", lambda: hamming(2**63, 1)),
             ]

@@ -1,6 +1,8 @@
 """One text, and iterables of texts."""
 
 import unittest
+from collections import deque
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -57,6 +59,10 @@ class Texts(unittest.TestCase):
 
     def test_six_bands(self):
         self.assertEqual(bands("one two three"), bands("One, two, three!", 64)[:6])
+
+    def test_types_of_options(self):
+        found = features("one 2 two", weights=MappingProxyType({"two": 0.25}), ignore=deque(["numbers"]))
+        self.assertEqual(found, features("one two", weights={"two": 0.25}))
 
     def test_named_tuples(self):
         found = features("b a b", weight="tf")

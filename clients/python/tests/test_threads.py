@@ -83,6 +83,12 @@ class Threads(unittest.TestCase):
                 ended = run(INTERRUPTED, call)
                 self.assertEqual((ended.stdout, ended.stderr), ("interrupted\n", ""))
 
+    def test_signal_ends_reading(self):
+        """No Python code runs while the texts are read, and the last one is of a wrong type."""
+        texts = "itertools.chain(map(max, itertools.repeat(['a'] * 10_000, 30_000)), [1])"
+        ended = run(INTERRUPTED, f"import itertools; pg_simhash.duplicate_of({texts})")
+        self.assertEqual((ended.stdout, ended.stderr), ("interrupted\n", ""))
+
     def test_simhash_in_signal_handler(self):
         handler = "signal.signal(signal.SIGALRM, lambda *_: print(pg_simhash.simhash('hello')) or exit())"
         program = INTERRUPTED.replace("signal.signal(signal.SIGALRM, signal.default_int_handler)", handler)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from psycopg.sql import SQL, Composable, Composed, Identifier
 
-from .table import Column, Table
+from .table import Column, ReportError, Table
 
 RowId = tuple[int, str]
 
@@ -185,7 +185,11 @@ def read_text(table: Table, row_id: RowId) -> Text:
         ctid=row_id[1],
     )
     # The snapshot has the row. Without parameters, names may contain %.
-    [[key, begin, length]] = table.connection.execute(query)
+    rows = table.connection.execute(query).fetchall()
+    if len(rows) != 1:
+        hint = "Name a partition that is not foreign."
+        raise ReportError(f"table {table.name} has foreign rows, which have no ctid", hint)
+    [[key, begin, length]] = rows
     if markup := table.criterion.get("markup"):
         # Only documents with markup need the compiled part of the package.
         from pg_simhash._native import without_markup

@@ -362,6 +362,21 @@ class Errors(WithDatabase):
         found = self.report("docs", database="dbname=template1", fails=True)
         self.assertIn("error: this database does not have the extension pg_simhash\nhint: Create it: ", found)
 
+    def test_foreign_rows(self):
+        """The rows of a program have no ctid."""
+        self.sql("CREATE TABLE report.split (id integer, body text) PARTITION BY LIST (id)")
+        self.sql("CREATE TABLE report.part PARTITION OF report.split FOR VALUES IN (1)")
+        self.sql("INSERT INTO report.split VALUES (1, 'one two three')")
+        self.sql("SELECT simhash_index('split', 'body')")
+        self.sql("CREATE EXTENSION file_fdw")
+        self.sql("CREATE SERVER programs FOREIGN DATA WRAPPER file_fdw")
+        self.sql(
+            "CREATE FOREIGN TABLE report.output PARTITION OF report.split FOR VALUES IN (2) SERVER programs"
+            " OPTIONS (program 'yes 2,one two three | head -n 2', format 'csv')"
+        )
+        error = "error: table report.split has foreign rows, which have no ctid\nhint: Name a partition "
+        self.assertIn(error, self.report("report.split", fails=True))
+
 
 class Rights(WithDatabase):
     def setUp(self):

@@ -9,6 +9,7 @@ use crate::fingerprint::feature_set::FeatureSet;
 use crate::fingerprint::options::Options;
 use crate::fingerprint::{Fingerprinter, Scratch};
 use crate::memory::{collect_exact, push};
+use crate::ticking::ticking;
 
 /// Bytes of features that are held at once.
 const MEMORY_LIMIT: usize = 256 << 20;
@@ -26,7 +27,7 @@ pub fn representatives<O: Outcome>(
     let mut fingerprinter = Fingerprinter::new(&mut scratch, options, tick);
     let mut sketches = TextSketches::with_capacity(texts.len(), criterion, options)?;
     let mut has_feature = Vec::new();
-    for text in texts {
+    for text in ticking(texts, tick) {
         let sketch = match text {
             Some(text) => fingerprinter.sketch(text.as_ref(), criterion.bands)?,
             None => None,

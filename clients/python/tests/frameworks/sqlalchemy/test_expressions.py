@@ -77,8 +77,8 @@ class WrittenSql(unittest.TestCase):
     def test_options(self):
         """Options are constants, in the order in which PostgreSQL prints a jsonb."""
         self.assertEqual(
-            rendered(simhash(column("body"), tokens="words", weights={"bb": 1, "a": 0.5}, ngram=2)),
-            """simhash(body, '{"ngram": 2, "tokens": "words", "weights": {"a": 0.5, "bb": 1}}'::jsonb)""",
+            rendered(simhash(column("body"), tokens="words", weights={"bb": 1, "a": 1e-5}, ngram=2)),
+            """simhash(body, '{"ngram": 2, "tokens": "words", "weights": {"a": 0.00001, "bb": 1}}'::jsonb)""",
         )
 
     def test_band_indexes(self):
